@@ -1,0 +1,16 @@
+// The worker's main module: the classes that only JavaScript can declare, and by hand what may
+// be called on them. All logic is Rust; nothing else belongs here.
+//
+// `new Rust(ctx, env)` goes through worker-build's proxy, which makes a new Wasm instance after a
+// panic. Calling `Rust.prototype.x.call(this)` would go round it.
+import { WorkerEntrypoint } from "cloudflare:workers";
+import Rust from "../build/index.js";
+
+/** Answers HTTP. */
+export default class Api extends WorkerEntrypoint {
+  #rust = new Rust(this.ctx, this.env);
+
+  fetch(request) {
+    return this.#rust.fetch(request);
+  }
+}

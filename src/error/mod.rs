@@ -1,0 +1,1 @@
+//! Errors: one catalogue, one message for a timeout.
