@@ -182,4 +182,16 @@ impl End {
             open: wire.open,
         }
     }
+
+    /// Turns the place in `program.js` of what was thrown into the author's own, by `map`.
+    pub fn place(&mut self, map: impl Fn(u32, u32) -> Option<(u32, u32)>) {
+        if let EndKind::Threw(threw) = &mut self.kind {
+            let place = match (threw.line, threw.column) {
+                (Some(line), Some(column)) => map(line, column),
+                _ => None,
+            };
+            threw.line = place.map(|(line, _)| line);
+            threw.column = place.map(|(_, column)| column);
+        }
+    }
 }
