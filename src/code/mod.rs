@@ -7,6 +7,7 @@
 mod edits;
 mod erase;
 mod form;
+mod guard;
 mod names;
 mod nesting;
 mod position;
@@ -17,15 +18,15 @@ mod spine;
 mod survey;
 
 use oxc_allocator::Allocator;
-use oxc_ast_visit::VisitJs;
 
 use edits::{Edits, Map};
 use erase::Erase;
 use form::Context;
+use guard::{Guard, Texts};
 use names::Names;
 pub use position::Position;
-use recover::Tree;
 pub use refusal::Refusal;
+use survey::Survey;
 
 /// How to prepare a program.
 #[derive(Debug, Clone, Copy)]
@@ -58,16 +59,16 @@ pub fn prepare(source: &str, options: &Options) -> Result<Prepared, Refusal> {
     let recovered = recover::recover(&allocator, source)?;
     let text = recovered.text;
     let names = Names::fresh(std::iter::once(text));
+    let texts = Texts::new(&names);
     let mut edits = Edits::default();
-    let mut faults = recovered.survey.faults;
+    let Survey { mut faults, calls, .. } = recovered.survey;
 
     let mut context =
         Context { names: &names, ambient: options.ambient, edits: &mut edits, faults: &mut faults };
     let form = context.form(&recovered.tree);
-    let mut erase = Erase::new(text, &mut edits, &mut faults);
-    match &recovered.tree {
-        Tree::Program(program) => erase.visit_program(program),
-        Tree::Expression(expression) => erase.visit_expression(expression),
+    recovered.tree.visit(&mut Erase::new(text, &mut edits, &mut faults));
+    if options.guard {
+        recovered.tree.visit(&mut Guard::new(text, &mut edits, &texts, &calls));
     }
     faults.check(source)?;
 

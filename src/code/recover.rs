@@ -21,7 +21,7 @@ pub(super) struct Recovered<'a> {
     /// What was parsed: the author's text, or the same with white space around the program.
     pub(super) text: &'a str,
     pub(super) tree: Tree<'a>,
-    pub(super) survey: Survey,
+    pub(super) survey: Survey<'a>,
 }
 
 /// What the text parsed as.
@@ -29,6 +29,16 @@ pub(super) struct Recovered<'a> {
 pub(super) enum Tree<'a> {
     Program(Program<'a>),
     Expression(Expression<'a>),
+}
+
+impl<'a> Tree<'a> {
+    /// Shows the tree to `visitor`.
+    pub(super) fn visit(&self, visitor: &mut impl VisitJs<'a>) {
+        match self {
+            Self::Program(program) => visitor.visit_program(program),
+            Self::Expression(expression) => visitor.visit_expression(expression),
+        }
+    }
 }
 
 /// Labels of a fence that holds a program, in lower case.

@@ -1,7 +1,12 @@
 //! What is in a program that decides how it is treated, or that it is refused.
 
+use std::collections::HashMap;
+
 use oxc_ast::AstKind;
-use oxc_ast::ast::{AccessorProperty, ClassElement, Declaration, Decorator, Expression, Statement};
+use oxc_ast::ast::{
+    AccessorProperty, ClassElement, Declaration, Decorator, ExportDefaultDeclarationKind,
+    Expression, Function, Statement,
+};
 use oxc_ast_visit::{VisitJs, walk_js};
 
 use super::edits::offset;
@@ -32,10 +37,42 @@ impl Faults {
     }
 }
 
-/// Looks for what no program may have.
+/// How the names of a program are used.
+///
+/// It works on names alone, without scopes: a name that occurs twice simply does not qualify.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct Calls<'a> {
+    uses: HashMap<&'a str, Uses>,
+}
+
+#[derive(Debug, Default)]
+struct Uses {
+    declared: u32,
+    /// Declared as a function that runs to its end when it is called.
+    function: bool,
+    named: u32,
+    called: u32,
+}
+
+impl<'a> Calls<'a> {
+    fn of(&mut self, name: &'a str) -> &mut Uses {
+        self.uses.entry(name).or_default()
+    }
+
+    /// Whether `name` is a function that is declared once and otherwise only called by its name: no
+    /// callback, getter or trap can reach it.
+    pub(super) fn is_free(&self, name: &str) -> bool {
+        self.uses
+            .get(name)
+            .is_some_and(|uses| uses.function && uses.declared == 1 && uses.named == uses.called)
+    }
+}
+
+/// Looks for what no program may have, and for what decides how it is treated.
+#[derive(Debug, Default)]
+pub(super) struct Survey<'a> {
     pub(super) faults: Faults,
+    pub(super) calls: Calls<'a>,
     /// Whether a template literal is the tag of another: what a Markdown fence parses as.
     pub(super) fence: bool,
     /// Where the first JSX is.
@@ -44,14 +81,22 @@ pub(super) struct Survey {
     functions: u32,
 }
 
-impl Survey {
+impl<'a> Survey<'a> {
+    /// An exported function can be called from elsewhere.
+    fn exported(&mut self, function: &Function<'a>) {
+        if let Some(id) = &function.id {
+            let uses = self.calls.of(id.name.as_str());
+            uses.named = uses.named.saturating_add(1);
+        }
+    }
+
     fn jsx(&mut self, at: u32) {
         let at = offset(at);
         self.jsx = Some(self.jsx.map_or(at, |first| first.min(at)));
     }
 }
 
-impl<'a> VisitJs<'a> for Survey {
+impl<'a> VisitJs<'a> for Survey<'a> {
     fn visit_expression(&mut self, it: &Expression<'a>) {
         spine::walk(self, it);
     }
@@ -109,7 +154,37 @@ impl<'a> VisitJs<'a> for Survey {
             AstKind::TaggedTemplateExpression(it) => {
                 self.fence |= matches!(it.tag, Expression::TemplateLiteral(_));
             }
-            AstKind::Function(_) => self.functions = self.functions.saturating_add(1),
+            AstKind::IdentifierReference(it) => {
+                let uses = self.calls.of(it.name.as_str());
+                uses.named = uses.named.saturating_add(1);
+            }
+            AstKind::BindingIdentifier(it) => {
+                let uses = self.calls.of(it.name.as_str());
+                uses.declared = uses.declared.saturating_add(1);
+            }
+            AstKind::CallExpression(it) => {
+                if let Expression::Identifier(callee) = &it.callee {
+                    let uses = self.calls.of(callee.name.as_str());
+                    uses.called = uses.called.saturating_add(1);
+                }
+            }
+            AstKind::ExportDeclaration(it) => {
+                if let Declaration::FunctionDeclaration(it) = &it.declaration {
+                    self.exported(it);
+                }
+            }
+            AstKind::ExportDefaultDeclaration(it) => {
+                if let ExportDefaultDeclarationKind::FunctionDeclaration(it) = &it.declaration {
+                    self.exported(it);
+                }
+            }
+            AstKind::Function(it) => {
+                self.functions = self.functions.saturating_add(1);
+                let plain = it.is_function_declaration() && !it.r#async && !it.generator;
+                if let Some(id) = it.id.as_ref().filter(|_| plain) {
+                    self.calls.of(id.name.as_str()).function = true;
+                }
+            }
             _ => {}
         }
     }
