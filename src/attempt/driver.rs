@@ -17,7 +17,7 @@ use crate::run::value;
 use crate::sandbox::{Host, Lost, Sandbox};
 use crate::store::db::{Db, StoreError};
 use crate::store::{dispatches, runs};
-use crate::tools::{Caller, Tools, reply_of};
+use crate::tools::{Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
 use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};

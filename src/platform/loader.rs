@@ -137,7 +137,7 @@ impl SubWorker {
 fn worker_code(code: &Code<'_>) -> Result<Object, JsValue> {
     let modules = Object::new();
     for (name, text) in code.modules {
-        set(&modules, name, text)?;
+        set(&modules, name, *text)?;
     }
     let limits = Object::new();
     set(&limits, "cpuMs", to_f64(code.cpu_ms))?;
