@@ -97,8 +97,9 @@ async function declare() {
 export function staleness() {
   const stamp = readStamp();
   if (stamp === undefined) return "There is no build: run npm run build -- --fast";
-  if (stamp.inputs !== inputsHash())
-    {return "The build is older than src: run npm run build -- --fast";}
+  if (stamp.inputs !== inputsHash()) {
+    return "The build is older than src: run npm run build -- --fast";
+  }
   return undefined;
 }
 
@@ -109,8 +110,9 @@ export function staleness() {
  */
 function tool(name) {
   const file = path.join(NODE_BIN, name);
-  if (!fs.existsSync(file))
-    {throw new Refusal(`${file} is missing: delete node_modules and try again.`);}
+  if (!fs.existsSync(file)) {
+    throw new Refusal(`${file} is missing: delete node_modules and try again.`);
+  }
   return file;
 }
 

@@ -23,8 +23,9 @@ export const STATE = path.join(ROOT, ".holdfast", "state");
 export function cacheDir() {
   const { HOLDFAST_CACHE, XDG_CACHE_HOME } = process.env;
   if (HOLDFAST_CACHE) return path.resolve(HOLDFAST_CACHE);
-  if (XDG_CACHE_HOME && path.isAbsolute(XDG_CACHE_HOME))
-    {return path.join(XDG_CACHE_HOME, "holdfast");}
+  if (XDG_CACHE_HOME && path.isAbsolute(XDG_CACHE_HOME)) {
+    return path.join(XDG_CACHE_HOME, "holdfast");
+  }
   if (process.platform === "darwin") return path.join(os.homedir(), "Library/Caches/holdfast");
   return path.join(os.homedir(), ".cache", "holdfast");
 }
