@@ -254,7 +254,7 @@ await script(import.meta.url, async () => {
     console.log(`${result.ok ? "ok    " : "FAILED"}${time}  ${result.note}`);
     if (!result.ok) {
       failed.add(stage.name);
-      console.log(result.text);
+      console.log(result.text.replaceAll(new RegExp(`^${COUNTED}.*\\n`, "gm"), ""));
     }
     total.passed += result.passed;
     total.failed += result.failed;

@@ -13,8 +13,11 @@ export default async function* count(events) {
     const reason = data.skip ?? data.todo;
     if (reason !== undefined && reason !== false && /^test:(pass|fail)$/.test(type)) {
       counts.skipped.push(reason === true ? data.name : `${data.name}: ${reason}`);
-    } else if (type === "test:pass") counts.passed += 1;
-    else if (type === "test:fail") counts.failed += 1;
+    } else if (type === "test:pass") {
+      counts.passed += 1;
+    } else if (type === "test:fail") {
+      counts.failed += 1;
+    }
   }
   yield `${COUNTED}${JSON.stringify(counts)}\n`;
 }
