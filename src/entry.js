@@ -10,6 +10,7 @@ import Rust from "../build/index.js";
 export default class Api extends WorkerEntrypoint {
   #rust = new Rust(this.ctx, this.env);
 
+  /** @param {Request} request */
   fetch(request) {
     return this.#rust.fetch(request);
   }
