@@ -73,7 +73,7 @@ pub async fn run<S: Sandbox>(
             return attempt.end(Outcome::Failed(refused(&refusal)), None).await;
         }
     };
-    let invocation = invocation_of(&order, config.guard, now)?;
+    let invocation = invocation_of(&order)?;
     let mut attempt = Attempt::new(order, db, tools, recorder, now);
     attempt.warnings.extend(prepared.warnings.iter().cloned());
     let (outcome, arrivals) = attempt.watch(sandbox, &prepared, &invocation, aborted).await;
@@ -92,17 +92,19 @@ fn refused(refusal: &code::Refusal) -> Fault {
     fault
 }
 
-fn invocation_of(order: &Order, guard: bool, now: u64) -> Result<String, Fault> {
+fn invocation_of(order: &Order) -> Result<String, Fault> {
     let seed = random::hex::<32>().map_err(|error| Fault::internal("none", error.to_string()))?;
     let limits = &order.limits;
+    let params = value::tagged(order.params.get())
+        .map_err(|error| Fault::invalid("params", format!("cannot be read ({error})")))?;
+    let params = RawValue::from_string(params)
+        .map_err(|error| Fault::internal(&order.run_id, error.to_string()))?;
     Ok(json!({
         "runId": order.run_id,
         "surface": order.surface,
-        "params": order.params,
+        "params": params,
         "budgetMs": limits.budget_ms,
-        "startedAt": now,
         "seed": seed,
-        "guard": guard,
         "limits": {
             "argumentBytes": limits.argument_bytes,
             "resultBytes": limits.result_bytes,
@@ -243,8 +245,12 @@ impl Attempt {
                 answer(reply, "{}".to_owned());
                 Some(Event::Loaded)
             }
+            Kind::Done => {
+                answer(reply, message.reply.map_or_else(over, |reply| reply.get().to_owned()));
+                None
+            }
             // Nothing waits for people and nothing is replayed yet.
-            Kind::Again | Kind::Decided | Kind::Quiet => {
+            Kind::Step | Kind::Again | Kind::Decided | Kind::Quiet => {
                 answer(reply, "{}".to_owned());
                 None
             }

@@ -19,6 +19,9 @@ pub struct Message {
     /// The argument, tagged JSON.
     #[serde(default)]
     pub args: Option<Box<RawValue>>,
+    /// What a step's function gave, as a reply.
+    #[serde(default)]
+    pub reply: Option<Box<RawValue>>,
     /// Log lines since the last message.
     #[serde(default)]
     pub logs: Vec<Value>,
@@ -38,6 +41,10 @@ pub enum Kind {
     Quiet,
     /// There is something to tell.
     Note,
+    /// A step has begun.
+    Step,
+    /// What a step's function gave.
+    Done,
 }
 
 /// The longest path of a tool; longer ones name nothing.

@@ -12,3 +12,9 @@ pub fn bytes(_bytes: &[u8]) -> serde_json::Value {
 pub fn as_bytes(_value: &serde_json::Value) -> Option<Vec<u8>> {
     None
 }
+
+/// tagged
+pub fn tagged(plain: &str) -> Result<String, String> {
+    let value: serde_json::Value = serde_json::from_str(plain).map_err(|e| e.to_string())?;
+    Ok(value.to_string())
+}
