@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Fault};
 use crate::run::surface::Surface;
+use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
 
 /// The configuration of this deployment.
@@ -21,6 +22,11 @@ pub struct Config {
     pub tools_service: Option<String>,
     /// `COMMIT_SHA` of what is deployed; `dev` for a local build.
     pub commit_sha: String,
+    /// `HOLDFAST_PERMITS`, `HOLDFAST_PERMITS_PRINCIPAL`, `HOLDFAST_LINE`: attempts at once in all
+    /// and of one principal, and places in a principal's line.
+    pub permits: Permits,
+    /// `HOLDFAST_PERMIT_WAIT_MS`: how long a run may wait in line.
+    pub permit_wait_ms: u64,
     budgets: [(Surface, u64); 3],
 }
 
@@ -65,7 +71,24 @@ impl Config {
                 },
             }
         };
+        let count = |name: &str, default: u64, most: u64| -> Result<u64, Fault> {
+            match lookup(name) {
+                None => Ok(default),
+                Some(text) => match text.trim().parse::<u64>() {
+                    Ok(count) if (1..=most).contains(&count) => Ok(count),
+                    _ => Err(wrong(name, &format!("must be a whole number from 1 to {most}"))),
+                },
+            }
+        };
+        let all = count("HOLDFAST_PERMITS", 64, 10_000)?;
+        let permits = Permits {
+            all,
+            principal: count("HOLDFAST_PERMITS_PRINCIPAL", 32, 10_000)?.min(all),
+            line: count("HOLDFAST_LINE", 8, 1_000)?,
+        };
         Ok(Self {
+            permits,
+            permit_wait_ms: count("HOLDFAST_PERMIT_WAIT_MS", 60_000, 600_000)?,
             admin_token,
             http_hosts,
             allowed_origins,
