@@ -10,6 +10,7 @@
 
 pub mod code;
 pub mod error;
+pub mod mcp;
 pub mod run;
 
 use worker::{Context, Env, Request, Response, Result, event};
