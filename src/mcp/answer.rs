@@ -1,5 +1,7 @@
 //! An HTTP answer, ready to be sent.
 
+use serde::Serialize;
+
 /// A whole answer: the worker copies it into its own response and adds nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -43,4 +45,10 @@ impl Answer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
+}
+
+/// JSON text of a type of ours. Writing one fails only for keys that are not text, which none of
+/// them has.
+pub(super) fn json_text<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }

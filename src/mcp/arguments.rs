@@ -7,7 +7,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
 };
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use std::{fmt, ops::RangeInclusive};
 
 /// What is wrong, and where.
@@ -19,20 +19,20 @@ struct Problem {
 
 /// The arguments of one call. Reading takes them out; what is left at the end was not asked for.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
-    members: Vec<(String, Value)>,
+pub(super) struct Arguments<'a> {
+    members: Vec<(String, &'a RawValue)>,
     problems: Vec<Problem>,
 }
 
-impl Arguments {
+impl<'a> Arguments<'a> {
     /// Reads the raw arguments; absent and null count as none.
-    pub(super) fn read(raw: Option<&RawValue>) -> Self {
+    pub(super) fn read(raw: Option<&'a RawValue>) -> Self {
         let text = match raw.map(RawValue::get) {
             None | Some("null") => return Self::default(),
             Some(text) => text,
         };
         let mut out = Self::default();
-        match serde_json::from_str::<Members>(text) {
+        match serde_json::from_str::<Members<'_>>(text) {
             Ok(members) => out.members = members.0,
             Err(_) if !text.starts_with('{') => {
                 let hint = if text.starts_with('"') { ", not JSON inside a string" } else { "" };
@@ -45,21 +45,19 @@ impl Arguments {
 
     /// A string of 1 to `max_chars` characters that are not all white space.
     pub(super) fn text(&mut self, name: &str, max_chars: usize) -> Option<String> {
-        match self.take(name)? {
-            Value::String(text) if text.trim().is_empty() => {
-                self.problem(name, "must not be empty");
-                None
+        let raw = self.take(name)?;
+        let what = match serde_json::from_str::<String>(raw.get()) {
+            Ok(text) if text.trim().is_empty() => "must not be empty".to_owned(),
+            Ok(text) if text.chars().nth(max_chars).is_some() => {
+                format!("must be at most {max_chars} characters")
             }
-            Value::String(text) if text.chars().nth(max_chars).is_some() => {
-                self.problem(name, format!("must be at most {max_chars} characters"));
-                None
-            }
-            Value::String(text) => Some(text),
-            other => {
-                self.problem(name, format!("must be a string, not {}", kind(&other)));
-                None
-            }
-        }
+            Ok(text) => return Some(text),
+            // Half a surrogate pair: JSON can spell it, UTF-8 cannot.
+            Err(fault) if raw.get().starts_with('"') => format!("cannot be read: {fault}"),
+            Err(_) => format!("must be a string, not {}", kind(raw)),
+        };
+        self.problem(name, what);
+        None
     }
 
     /// The same, and missing is a fault. What comes back is then never used.
@@ -72,37 +70,39 @@ impl Arguments {
 
     /// An integer of `range`; `2.0` is one.
     pub(super) fn integer(&mut self, name: &str, range: &RangeInclusive<u64>) -> Option<u64> {
-        let value = self.take(name)?;
-        let whole = value.as_u64().or_else(|| whole(value.as_f64()?));
+        let raw = self.take(name)?;
+        let whole = raw.get().parse().ok().or_else(|| whole(raw.get().parse().ok()?));
         let fitting = whole.filter(|number| range.contains(number));
         if fitting.is_none() {
-            let given = if value.is_number() { shown(&value.to_string()) } else { kind(&value) };
+            let kind = kind(raw);
+            let given = if kind == "a number" { shown(raw.get()) } else { kind.to_owned() };
             let (least, most) = (range.start(), range.end());
             self.problem(name, format!("must be an integer from {least} to {most}, not {given}"));
         }
         fitting
     }
 
-    /// An object.
-    pub(super) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
-        match self.take(name)? {
-            Value::Object(members) => Some(members),
-            other => {
-                self.problem(name, format!("must be an object, not {}", kind(&other)));
-                None
-            }
+    /// An object, as it was written.
+    pub(super) fn object(&mut self, name: &str) -> Option<Box<RawValue>> {
+        let raw = self.take(name)?;
+        if raw.get().starts_with('{') {
+            return Some(raw.to_owned());
         }
+        self.problem(name, format!("must be an object, not {}", kind(raw)));
+        None
     }
 
     /// One of the given words.
-    pub(super) fn word(&mut self, name: &str, words: &[&'static str]) -> Option<&'static str> {
-        let value = self.take(name)?;
-        let found = words.iter().find(|word| value.as_str() == Some(word)).copied();
-        if found.is_none() {
-            let given = value.as_str().map_or_else(|| kind(&value), shown);
-            self.problem(name, format!("must be one of {}, not {given}", words.join(", ")));
-        }
-        found
+    pub(super) fn word(&mut self, name: &str, words: &[&str]) -> Option<String> {
+        let raw = self.take(name)?;
+        let word = serde_json::from_str::<String>(raw.get()).ok();
+        let given = match word {
+            Some(word) if words.contains(&word.as_str()) => return Some(word),
+            Some(word) => shown(&word),
+            None => kind(raw).to_owned(),
+        };
+        self.problem(name, format!("must be one of {}, not {given}", words.join(", ")));
+        None
     }
 
     /// `value`, if all was in order. `known` are the names of the tool's arguments.
@@ -136,16 +136,16 @@ impl Arguments {
     }
 
     /// Takes the first member of that name. Null counts as absent: models write it for "none".
-    fn take(&mut self, name: &str) -> Option<Value> {
+    fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         let place = self.members.iter().position(|(known, _)| known == name)?;
-        let (_, value) = self.members.remove(place);
-        (!value.is_null()).then_some(value)
+        let (_, raw) = self.members.remove(place);
+        (raw.get() != "null").then_some(raw)
     }
 
     fn lacks(&self, name: &str) -> bool {
         // Arguments that could not be read at all lack nothing in particular.
         let is_readable = !self.problems.iter().any(|problem| problem.path == "arguments");
-        let is_there = |(known, value): &(String, Value)| known == name && !value.is_null();
+        let is_there = |(known, raw): &(String, &RawValue)| known == name && raw.get() != "null";
         is_readable && !self.members.iter().any(is_there)
     }
 
@@ -159,19 +159,19 @@ impl Arguments {
 }
 
 /// Members of an object in their order, doubles kept.
-struct Members(Vec<(String, Value)>);
+struct Members<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Collect;
         impl<'de> Visitor<'de> for Collect {
-            type Value = Members;
+            type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
@@ -192,16 +192,15 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 /// What a value is, in a word.
-fn kind(value: &Value) -> String {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
+fn kind(raw: &RawValue) -> &'static str {
+    match raw.get().as_bytes().first() {
+        Some(b'"') => "a string",
+        Some(b'{') => "an object",
+        Some(b'[') => "a list",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
     }
-    .to_owned()
 }
 
 /// A name without case, `_` and `-`, in which `budget_ms` is `budgetMs`.

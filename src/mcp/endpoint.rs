@@ -20,7 +20,7 @@ use super::{
     params::{Capabilities, Members, Params, string},
     refusal::{refuse, refuse_with, shown},
     reply::Reply,
-    result,
+    result::CallResult,
     rpc_error::RpcError,
     tools::{NoCall, Tool},
 };
@@ -224,7 +224,7 @@ impl Admitted<'_> {
     fn legacy(&self, request: &Request<'_>, reply: &Reply) -> Result<Read, RpcError> {
         if request.method == "initialize" {
             let result = initialize::result(members(&request.params)?);
-            return Ok(Read::Answer(reply.result(result)));
+            return Ok(Read::Answer(reply.result(&result)));
         }
         // Without the header the client is taken to be of 2025-03-26, which is served.
         if let Some(version) = self.headers.get("mcp-protocol-version")
@@ -233,7 +233,7 @@ impl Admitted<'_> {
             return Err(RpcError::legacy_version(version));
         }
         match &*request.method {
-            "ping" => Ok(Read::Answer(reply.result(json!({})))),
+            "ping" => Ok(Read::Answer(reply.result(&json!({})))),
             "tools/list" => list(request, reply),
             "tools/call" => self.call(request, reply, Capabilities::default()),
             other => Err(RpcError::method(Era::Legacy, other)),
@@ -245,7 +245,7 @@ impl Admitted<'_> {
         match &*request.method {
             "server/discover" => {
                 members(&request.params)?;
-                Ok(Read::Answer(reply.result(discover::result())))
+                Ok(Read::Answer(reply.result(&discover::result())))
             }
             "tools/list" => list(request, reply),
             "tools/call" => {
@@ -310,7 +310,7 @@ impl Admitted<'_> {
             }
             Err(NoCall::Unknown(error)) => Err(error),
             Err(NoCall::Arguments(fault)) => {
-                Ok(Read::Answer(reply.result(result::of_fault(&fault))))
+                Ok(Read::Answer(reply.result(&CallResult::of_fault(&fault)?)))
             }
         }
     }

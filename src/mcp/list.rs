@@ -27,6 +27,6 @@ impl List {
             members.insert("ttlMs".to_owned(), json!(TTL_MS));
             members.insert("cacheScope".to_owned(), json!("private"));
         }
-        self.reply.result(result)
+        self.reply.result(&result)
     }
 }

@@ -1,18 +1,18 @@
 //! Whom and how to answer: what of a request its response needs.
 
-use super::access::Access;
 use super::{
     accept::Accept,
-    answer::Answer,
+    access::Access,
+    answer::{Answer, json_text},
     era::Era,
     id::Id,
-    result::{self, ToolAnswer},
+    result::{CallResult, Framed, ToolAnswer},
     rpc_error::RpcError,
     sse,
     stream::Stream,
 };
 use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 /// The address of one response: id, era, answer type, CORS.
 #[derive(Debug, Clone)]
@@ -25,10 +25,10 @@ pub struct Reply {
 }
 
 #[derive(Serialize)]
-struct Response<'a> {
+struct Response<'a, T> {
     jsonrpc: &'static str,
     id: &'a Id,
-    result: &'a Value,
+    result: Framed<'a, T>,
 }
 
 impl Reply {
@@ -56,15 +56,15 @@ impl Reply {
 
     /// The JSON-RPC response to a call, as text.
     pub(super) fn body(&self, outcome: &ToolAnswer) -> String {
-        match result::of_tool(outcome) {
-            Ok(result) => self.text(result),
+        match CallResult::of(outcome) {
+            Ok(result) => self.text(&result, result.replayed()),
             Err(error) => error.body(Some(&self.id)),
         }
     }
 
-    /// The answer with this result.
-    pub(super) fn result(&self, result: Value) -> Answer {
-        self.dispatched(self.text(result))
+    /// The answer with this result, which is written as an object.
+    pub(super) fn result(&self, result: &impl Serialize) -> Answer {
+        self.dispatched(self.text(result, false))
     }
 
     /// The answer with this error.
@@ -76,11 +76,9 @@ impl Reply {
         }
     }
 
-    fn text(&self, mut result: Value) -> String {
-        if self.era == Era::Modern {
-            result::complete(&mut result);
-        }
-        result::text(&Response { jsonrpc: "2.0", id: &self.id, result: &result })
+    fn text(&self, result: &impl Serialize, replayed: bool) -> String {
+        let result = Framed::new(self.era, result, replayed);
+        json_text(&Response { jsonrpc: "2.0", id: &self.id, result })
     }
 
     /// 200, in the type that the client takes.

@@ -5,7 +5,7 @@
 //! invites it to repeat a call that may have had effects.
 
 use super::{
-    answer::Answer,
+    answer::{Answer, json_text},
     era::{Era, LEGACY, MODERN},
     id::Id,
     refusal::{shown, with_code},
@@ -138,7 +138,7 @@ impl RpcError {
         }
         let error =
             Body { code: self.rpc_code, message: &self.fault.message, data: Value::Object(data) };
-        super::result::text(&Response { jsonrpc: "2.0", id, error })
+        json_text(&Response { jsonrpc: "2.0", id, error })
     }
 
     /// Whether it travels with 200, like a result.

@@ -1,6 +1,6 @@
 //! An answer that is still open: the head at once, a beat a second, the result at the end.
 
-use super::{Answer, Reply, ToolAnswer, accept::Accept, sse};
+use super::{Answer, Reply, ToolAnswer, accept::Accept, answer::json_text, sse};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -68,7 +68,7 @@ impl Stream {
             let params = ProgressParams { progress_token: token, progress: elapsed_ms, message };
             let method = "notifications/progress";
             let progress = Progress { jsonrpc: "2.0", method, params };
-            out.extend(sse::event(&super::result::text(&progress)));
+            out.extend(sse::event(&json_text(&progress)));
         }
         out
     }

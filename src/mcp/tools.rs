@@ -9,12 +9,8 @@ pub use run_get::RunGet;
 pub use run_list::RunList;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
-use crate::error::Fault;
+use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, json, value::RawValue};
-
-/// The states of a run, in the order of its life.
-pub const STATUSES: [&str; 6] =
-    ["running", "waiting_approval", "parked", "completed", "failed", "cancelled"];
 
 /// The names of the tools, in the order in which they are listed.
 const NAMES: [&str; 3] = [execute::NAME, run_get::NAME, run_list::NAME];
@@ -31,7 +27,7 @@ pub struct Guide {
 }
 
 /// One call of a tool, its arguments in order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Tool {
     /// Runs a program.
@@ -88,6 +84,11 @@ impl Tool {
     }
 }
 
+/// The words of every status, as a schema lists them.
+fn statuses() -> Vec<&'static str> {
+    Status::ALL.iter().map(|status| status.as_str()).collect()
+}
+
 /// The list, in a fixed order.
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
     vec![execute::definition(guide), run_get::definition(), run_list::definition()]
@@ -137,7 +138,7 @@ fn run_output() -> Value {
     output(
         &json!({
             "id": { "type": "string", "description": "Look the run up with run_get by it." },
-            "status": { "type": "string", "enum": STATUSES },
+            "status": { "type": "string", "enum": statuses() },
             "outcome": {
                 "type": ["string", "null"],
                 "enum": ["completed", "failed", "cancelled", null],

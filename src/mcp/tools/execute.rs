@@ -2,7 +2,7 @@
 
 use super::{Guide, run_output};
 use crate::{error::Fault, mcp::arguments::Arguments};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 pub(super) const NAME: &str = "execute";
 
@@ -15,12 +15,13 @@ const LABEL_CHARS: usize = 200;
 const KEY_CHARS: usize = 255;
 
 /// A program to run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Execute {
     /// The program, as the client sent it.
     pub code: String,
-    /// What the program sees as `params`; empty when none were given.
-    pub params: Map<String, Value>,
+    /// What the program sees as `params`: an object, kept as JSON text so that its keys stay in
+    /// their order.
+    pub params: Option<Box<RawValue>>,
     /// A budget of autonomous compute below the usual one, in milliseconds.
     pub budget_ms: Option<u64>,
     /// A name for people.
@@ -30,11 +31,11 @@ pub struct Execute {
 }
 
 impl Execute {
-    pub(super) fn read(mut arguments: Arguments, budget_ms: u64) -> Result<Self, Fault> {
+    pub(super) fn read(mut arguments: Arguments<'_>, budget_ms: u64) -> Result<Self, Fault> {
         // The length of a program is a limit of the run, which has an outcome that says so.
         let call = Self {
             code: arguments.required_text("code", usize::MAX),
-            params: arguments.object("params").unwrap_or_default(),
+            params: arguments.object("params"),
             budget_ms: arguments.integer("budgetMs", &(1..=budget_ms)),
             label: arguments.text("label", LABEL_CHARS),
             idempotency_key: arguments.text("idempotencyKey", KEY_CHARS),

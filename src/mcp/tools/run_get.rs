@@ -17,7 +17,7 @@ pub struct RunGet {
 }
 
 impl RunGet {
-    pub(super) fn read(mut arguments: Arguments) -> Result<Self, Fault> {
+    pub(super) fn read(mut arguments: Arguments<'_>) -> Result<Self, Fault> {
         let call = Self { run_id: arguments.required_text("runId", ID_CHARS) };
         arguments.finish(NAME, &["runId"], call)
     }

@@ -1,7 +1,7 @@
 //! `run_list`: lists runs.
 
-use super::{STATUSES, output, reads_only};
-use crate::{error::Fault, mcp::arguments::Arguments};
+use super::{output, reads_only, statuses};
+use crate::{error::Fault, mcp::arguments::Arguments, run::outcome::Status};
 use serde_json::{Value, json};
 
 pub(super) const NAME: &str = "run_list";
@@ -21,16 +21,16 @@ pub struct RunList {
     pub limit: Option<u64>,
     /// Where an earlier page ended.
     pub cursor: Option<String>,
-    /// Only runs of this status; one of [`STATUSES`].
-    pub status: Option<&'static str>,
+    /// Only runs of this status.
+    pub status: Option<Status>,
 }
 
 impl RunList {
-    pub(super) fn read(mut arguments: Arguments) -> Result<Self, Fault> {
+    pub(super) fn read(mut arguments: Arguments<'_>) -> Result<Self, Fault> {
         let call = Self {
             limit: arguments.integer("limit", &(1..=MOST)),
             cursor: arguments.text("cursor", CURSOR_CHARS),
-            status: arguments.word("status", &STATUSES),
+            status: arguments.word("status", &statuses()).and_then(|word| Status::parse(&word)),
         };
         arguments.finish(NAME, &ARGUMENTS, call)
     }
@@ -59,7 +59,7 @@ pub(super) fn definition() -> Value {
                 },
                 "status": {
                     "type": "string",
-                    "enum": STATUSES,
+                    "enum": statuses(),
                     "description": "Only runs of this status.",
                 },
             },
@@ -71,7 +71,7 @@ pub(super) fn definition() -> Value {
                     "type": "object",
                     "properties": {
                         "id": { "type": "string" },
-                        "status": { "type": "string", "enum": STATUSES },
+                        "status": { "type": "string", "enum": statuses() },
                     },
                     "required": ["id", "status"],
                 } },
