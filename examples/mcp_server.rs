@@ -5,9 +5,9 @@
 //! HOLDFAST_ADMIN_TOKEN=secret cargo run --example mcp_server -- 8787
 //! ```
 //!
-//! `execute` knows three programs, written as a real one would be: `return <JSON>`,
-//! `throw new Error(<JSON>)` and `await sleep(<ms>); return <JSON>`. Any other completes with
-//! null. Whoever serves the core for real does what
+//! `execute` knows a few programs, written as real ones would be: `return <JSON>`,
+//! `return "x".repeat(<n>)`, `throw new Error(<JSON>)`, each after `await sleep(<ms>);` as well.
+//! Any other completes with null. Whoever serves the core for real does what
 //! [`serve`] does: open, admit, read, run, and stream what takes longer than a second.
 
 use holdfast::{
@@ -213,8 +213,12 @@ fn outcome(code: &str) -> (Value, bool) {
         });
         return (run, true);
     }
-    let result =
-        code.strip_prefix("return ").and_then(|value| serde_json::from_str::<Value>(value).ok());
+    let result = code.strip_prefix("return ").and_then(|value| {
+        match value.strip_prefix("\"x\".repeat(").and_then(|rest| rest.strip_suffix(')')) {
+            Some(times) => Some(json!("x".repeat(times.parse().ok()?))),
+            None => serde_json::from_str(value).ok(),
+        }
+    });
     let run = json!({
         "id": "run_1", "status": "completed", "outcome": "completed", "result": result,
         "logs": [], "warnings": [], "timing": timing,

@@ -35,7 +35,7 @@ impl Reply {
     /// The whole answer to a call that ended before it had to be streamed.
     #[must_use]
     pub fn answer(&self, outcome: &ToolAnswer) -> Answer {
-        self.dispatched(self.body(outcome))
+        self.dispatched(self.body(outcome, self.accept == Accept::Sse))
     }
 
     /// Turns the answer into a stream.
@@ -54,10 +54,18 @@ impl Reply {
         .with_all(&self.cors)
     }
 
-    /// The JSON-RPC response to a call, as text.
-    pub(super) fn body(&self, outcome: &ToolAnswer) -> String {
+    /// The JSON-RPC response to a call, as text. As an event it leaves out the copy of the JSON
+    /// where that would make it larger than every client reads.
+    pub(super) fn body(&self, outcome: &ToolAnswer, is_event: bool) -> String {
         match CallResult::of(outcome) {
-            Ok(result) => self.text(&result, result.replayed()),
+            Ok(result) => {
+                let body = self.text(&result, result.replayed());
+                if !is_event || body.len() <= sse::EVENT_BYTES {
+                    return body;
+                }
+                let result = result.without_copy();
+                self.text(&result, result.replayed())
+            }
             Err(error) => error.body(Some(&self.id)),
         }
     }

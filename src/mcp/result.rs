@@ -122,6 +122,18 @@ impl CallResult {
         Self { content, structured_content: structured, is_error, replayed }
     }
 
+    /// The same with the JSON in one place instead of two, where a client would refuse the whole.
+    pub(super) fn without_copy(mut self) -> Self {
+        let [text] = &mut self.content;
+        if text.text.len() >= self.structured_content.get().len() {
+            text.text = format!(
+                "The result, {} bytes of JSON, stands in structuredContent only.",
+                self.structured_content.get().len()
+            );
+        }
+        self
+    }
+
     /// Whether it was answered before.
     pub(super) fn replayed(&self) -> bool {
         self.replayed

@@ -3,6 +3,10 @@
 /// A comment. Clients skip it; writing it is how a hang-up shows.
 pub(super) const BEAT: &[u8] = b": \n\n";
 
+/// Bytes of JSON in one event that every client reads: the Python SDK (2.3.0) gives up a stream
+/// over an event of more than 1 MiB; 1 KiB is for the field names and to spare.
+pub(super) const EVENT_BYTES: usize = 1_048_576 - 1_024;
+
 /// One message. Streams cannot be resumed, so there is no event id.
 pub(super) fn event(json: &str) -> Vec<u8> {
     let mut out = b"event: message\n".to_vec();

@@ -60,7 +60,7 @@ impl Stream {
             return b" ".to_vec();
         }
         let mut out = sse::BEAT.to_vec();
-        let due = elapsed_ms >= self.progress_at_ms.saturating_add(PROGRESS_EVERY_MS);
+        let due = elapsed_ms.saturating_sub(self.progress_at_ms) >= PROGRESS_EVERY_MS;
         if let Some(token) = self.reply.progress_token.as_deref().filter(|_| due) {
             self.progress_at_ms = elapsed_ms;
             // The message counts whole seconds; `progress` itself strictly grows with the time.
@@ -76,7 +76,7 @@ impl Stream {
     /// The last piece.
     #[must_use]
     pub fn end(self, outcome: &ToolAnswer) -> Vec<u8> {
-        let body = self.reply.body(outcome);
+        let body = self.reply.body(outcome, self.is_sse());
         if self.is_sse() { sse::event(&body) } else { body.into_bytes() }
     }
 
