@@ -27,6 +27,26 @@ pub(super) struct Cors {
 }
 
 impl Origins {
+    /// Reads a list as configuration has it: origins, separated by commas or white space, and the
+    /// word `loopback` for development.
+    ///
+    /// # Errors
+    ///
+    /// The entry that is no origin. `*` is none: it would open the endpoint to every page.
+    pub fn parse(list: &str) -> Result<Self, String> {
+        let mut origins = Self::default();
+        for entry in list.split([',', ' ', '\t', '\n', '\r']).filter(|entry| !entry.is_empty()) {
+            if entry == "loopback" {
+                origins.loopback = true;
+            } else if is_origin(entry) {
+                origins.allowed.push(entry.to_owned());
+            } else {
+                return Err(entry.to_owned());
+            }
+        }
+        Ok(origins)
+    }
+
     /// The CORS state of a request, or `None` when its origin is refused. `null`, a joined pair
     /// and anything else that is not an allowed origin is refused.
     pub(super) fn check(&self, headers: &Headers) -> Option<Cors> {
@@ -71,6 +91,19 @@ impl Cors {
     }
 }
 
+/// Whether `text` is scheme, host and perhaps port: what a browser can send. A path, even `/`,
+/// would never match.
+fn is_origin(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, authority)| {
+        let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        let is_host = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | '@' | '?' | '#' | '*');
+        !scheme.is_empty()
+            && scheme.chars().all(is_scheme)
+            && !authority.is_empty()
+            && authority.chars().all(is_host)
+    })
+}
+
 /// Whether `origin` is a page of this machine.
 fn is_loopback_origin(origin: &str) -> bool {
     let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
@@ -112,6 +145,19 @@ mod tests {
         ];
         for (origin, expected) in cases {
             assert_eq!(allowed(&origins, origin), expected, "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_and_what_is_no_origin_is_named() {
+        let read = Origins::parse(" https://a.example,loopback\nvscode-webview://x1 ").unwrap();
+        assert_eq!(read.allowed, ["https://a.example", "vscode-webview://x1"]);
+        assert!(read.loopback);
+        assert!(Origins::parse("").is_ok_and(|none| none.allowed.is_empty() && !none.loopback));
+        for wrong in ["*", "null", "a.example", "https://a.example/", "https://*.a", "://x", "x://"]
+        {
+            let list = format!("https://a.example {wrong}");
+            assert_eq!(Origins::parse(&list).unwrap_err(), wrong);
         }
     }
 
