@@ -272,6 +272,8 @@ async function miniflareOptions({ vars = {}, state, port, copies }) {
     host: "127.0.0.1",
     cf: false, // else it is fetched
     log: new Log(LogLevel.NONE),
+    telemetry: { enabled: false },
+    enableDevRegistry: false, // neighbours that run the same worker are not to be found
     ...(state === undefined
       ? {}
       : { resourcePersistencePath: path.join(path.resolve(state), "v3") }),
