@@ -94,7 +94,7 @@ pub async fn start_attempt(
 }
 
 /// Waits until the caller of this attempt hangs up, and says why. Never returns otherwise.
-pub async fn caller_left(aborted: &js_sys::Function) -> String {
+pub async fn caller_left(aborted: js_sys::Function) -> String {
     // What comes back is the platform's own thenable, not a `Promise`: adopt it.
     let asked = aborted.call0(&JsValue::UNDEFINED).map(|promise| Promise::resolve(&promise));
     if let Ok(promise) = asked
