@@ -69,6 +69,28 @@ fn a_failed_run_says_what_to_do_next_and_how_far_it_came() {
 }
 
 #[test]
+fn the_status_of_a_run_says_whether_it_is_a_failure() {
+    for (status, expected) in [
+        ("completed", false),
+        ("running", false),
+        ("waiting_approval", false),
+        ("parked", false),
+        ("failed", true),
+        ("cancelled", true),
+    ] {
+        let text = json!({ "id": "run_1", "status": status }).to_string();
+        let run = ToolOutcome::of_run(text.clone(), true).unwrap();
+        assert_eq!((run.is_error, run.replayed), (expected, true), "{status}");
+        assert_eq!(run.structured.get(), text);
+        let look = ToolOutcome::of_look(text).unwrap();
+        assert_eq!((look.is_error, look.replayed), (false, false), "{status}");
+    }
+    for text in ["", "{", "{}", "[]", r#"{"status":7}"#] {
+        assert!(ToolOutcome::of_run(text.to_owned(), false).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn looking_up_a_failed_run_is_no_failure() {
     let run = json!({ "id": "run_1", "status": "failed", "error": "boom", "errorDetails": {} });
     for body in answers(&outcome(&run, false)) {

@@ -27,6 +27,35 @@ pub struct ToolOutcome {
     pub replayed: bool,
 }
 
+impl ToolOutcome {
+    /// The outcome of a call that ran a program: an error if the run failed or was cancelled.
+    ///
+    /// # Errors
+    ///
+    /// When the response is no JSON object with a `status`.
+    pub fn of_run(response: String, replayed: bool) -> Result<Self, serde_json::Error> {
+        /// The one member that decides.
+        #[derive(Deserialize)]
+        struct Ended<'a> {
+            #[serde(borrow)]
+            status: Cow<'a, str>,
+        }
+        let status = Status::parse(&serde_json::from_str::<Ended<'_>>(&response)?.status);
+        let is_error = matches!(status, Some(Status::Failed | Status::Cancelled));
+        Ok(Self { structured: RawValue::from_string(response)?, is_error, replayed })
+    }
+
+    /// The outcome of a look at what is stored, whatever the state of the runs that it shows.
+    ///
+    /// # Errors
+    ///
+    /// When the response is no JSON.
+    pub fn of_look(response: String) -> Result<Self, serde_json::Error> {
+        let structured = RawValue::from_string(response)?;
+        Ok(Self { structured, is_error: false, replayed: false })
+    }
+}
+
 /// The result of `tools/call`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

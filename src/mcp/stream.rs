@@ -75,7 +75,7 @@ impl Stream {
 
     /// The last piece.
     #[must_use]
-    pub fn end(self, outcome: &ToolAnswer) -> Vec<u8> {
+    pub fn end(&self, outcome: &ToolAnswer) -> Vec<u8> {
         let body = self.reply.body(outcome, self.is_sse());
         if self.is_sse() { sse::event(&body) } else { body.into_bytes() }
     }
