@@ -72,4 +72,6 @@ function said({ passed, failed, skipped }) {
 }
 
 /** @param {number} since */
-const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
+function seconds(since) {
+  return `${((Date.now() - since) / 1000).toFixed(1)} s`;
+}
