@@ -1,6 +1,7 @@
 //! Every variable and secret, typed, checked once. Each error names the variable.
 
 use crate::error::{Code, Fault};
+use crate::mcp::Origins;
 use crate::run::surface::Surface;
 use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
@@ -13,9 +14,9 @@ pub struct Config {
     pub admin_token: Option<String>,
     /// `HOLDFAST_HTTP_HOSTS`: where `http.fetch` may go; nowhere by default.
     pub http_hosts: HostRules,
-    /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call, separated by commas.
-    /// Loopback is allowed in addition when the request itself came over loopback.
-    pub allowed_origins: Vec<String>,
+    /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call `/mcp`, separated by
+    /// commas; the word `loopback`, for development, stands for pages of this machine.
+    pub allowed_origins: Origins,
     /// `HOLDFAST_GUARD`: `on` (default) or `off`. Off where the platform enforces CPU time.
     pub guard: bool,
     /// `HOLDFAST_TOOLS_SERVICE`: name of a service binding whose methods are tools.
@@ -58,9 +59,11 @@ impl Config {
             Some("off") => false,
             Some(_) => return Err(wrong("HOLDFAST_GUARD", "must be on or off")),
         };
-        let allowed_origins = lookup("HOLDFAST_ALLOWED_ORIGINS")
-            .map(|text| text.split(',').map(|origin| origin.trim().to_owned()).collect())
-            .unwrap_or_default();
+        let origins = lookup("HOLDFAST_ALLOWED_ORIGINS").unwrap_or_default();
+        let allowed_origins = Origins::parse(&origins).map_err(|entry| {
+            let what = format!("{entry:?} is no origin; write https://app.example.com or loopback");
+            wrong("HOLDFAST_ALLOWED_ORIGINS", &what)
+        })?;
         let budget = |surface: Surface, name: &str| -> Result<(Surface, u64), Fault> {
             let most = surface.budget_ms();
             match lookup(name) {
@@ -146,6 +149,9 @@ mod tests {
             ("HOLDFAST_BUDGET_EXECUTE_MS", "90s"),
             ("HOLDFAST_BUDGET_WORKFLOW_MS", "0"),
             ("HOLDFAST_HTTP_HOSTS", "http://"),
+            ("HOLDFAST_ALLOWED_ORIGINS", "*"),
+            ("HOLDFAST_PERMITS", "0"),
+            ("HOLDFAST_LINE", "many"),
         ] {
             let fault = read(&[(name, value)]).unwrap_err();
             assert!(fault.message.starts_with(name), "{}", fault.message);

@@ -98,8 +98,9 @@ pub async fn caller_left(aborted: js_sys::Function) -> String {
     // What comes back is the platform's own thenable, not a `Promise`: adopt it.
     let asked = aborted.call0(&JsValue::UNDEFINED).map(|promise| Promise::resolve(&promise));
     if let Ok(promise) = asked
-        && let Ok(why) = JsFuture::from(promise).await
+        && let Ok(why) = JsFuture::from(promise).await.inspect_err(|e| worker::console_log!("DEBUG left err {e:?}"))
     {
+        worker::console_log!("DEBUG left {why:?}");
         return why.as_string().unwrap_or_else(|| "the caller left".to_owned());
     }
     // The line is lost with the caller's own request, which the platform ends this one with.

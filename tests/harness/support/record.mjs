@@ -57,8 +57,9 @@ export function attemptHost(run, { tool, asks = () => false, park = () => true }
       look();
     });
   const answer = async (message) => {
-    if (message.t === "decided") return decided(message.n);
     switch (message.t) {
+      case "decided":
+        return decided(message.n);
       case "call":
         run.calls[message.n] ??= { path: message.path, args: message.args, hash: message.hash, at: message.at };
         return call(message.n);
