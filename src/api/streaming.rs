@@ -182,7 +182,6 @@ impl Stream for Beats {
 
 impl Drop for Beats {
     fn drop(&mut self) {
-        worker::console_log!("DEBUG beats dropped");
         if let Some(hang_up) = self.hang_up.take() {
             hang_up.now("the caller hung up");
         }
