@@ -50,6 +50,7 @@ export async function overHttp({ main, vars = {}, cancelBy = "hang-up" } = {}) {
     has: new Set(["preempt"]),
     permits: PERMITS,
     line: LINE,
+    waiting: async () => (await w.d1("SELECT count(*) AS runs FROM line"))[0].runs,
     async start(order) {
       const label = `case-${(count += 1)}`;
       const put = await fetch(`${tools}/tools/${label}`, {

@@ -29,6 +29,7 @@ import { judge, judgeCalls } from "./judge.mjs";
  * @property {ReadonlySet<string>} has what a case may need of it: `preempt`, `memory`
  * @property {number} permits runs at once
  * @property {number} line runs that wait
+ * @property {() => Promise<number>} waiting how many runs are in line
  * @property {(order: Order) => Promise<Started>} start
  */
 
@@ -50,9 +51,6 @@ const HUNG_MS = 3_000;
 
 /** How long the runs of `occupied` hold their permits. */
 const HOLD_MS = 1_000;
-
-/** From when the permits are known to be taken until the line is, too. */
-const LINE_MS = 250;
 
 const ALIVE = { name: "(the next run)", code: 'return "alive"' };
 
@@ -187,13 +185,10 @@ async function occupy(sandbox) {
   const runs = await Promise.all(Array.from({ length: count }, () => sandbox.start(holder)));
   const ends = Promise.all(runs.map(({ ended }) => ended));
   const limit = Date.now() + HUNG_MS;
-  for (;;) {
-    const calls = await Promise.all(runs.map((run) => run.calls()));
-    if (calls.filter(({ hold }) => hold).length >= sandbox.permits) break;
+  while ((await sandbox.waiting()) < sandbox.line) {
     if (Date.now() > limit) break; // the case itself will say that there was room
     await sleep(10);
   }
-  await sleep(LINE_MS);
   return async () => {
     const ended = await ends;
     return ended
