@@ -28,17 +28,17 @@ test("a run, its response and its dispatches are there when the answer leaves", 
   const [row] = await w.d1("SELECT * FROM runs WHERE id = ?", run.id);
   assert.equal(row.status, "completed");
   assert.equal(row.label, "stored");
-  const parts = await w.d1(
-    "SELECT body FROM run_responses WHERE run_id = ? ORDER BY part",
-    run.id,
-  );
+  const parts = await w.d1("SELECT body FROM run_responses WHERE run_id = ? ORDER BY part", run.id);
   assert.equal(parts.map((part) => part.body).join(""), text);
   const dispatches = await w.d1(
     "SELECT n, path, state FROM dispatches WHERE run_id = ? ORDER BY n",
     run.id,
   );
   assert.equal(dispatches.length, 7);
-  assert.ok(dispatches.every(({ state }) => state === "returned"), JSON.stringify(dispatches));
+  assert.ok(
+    dispatches.every(({ state }) => state === "returned"),
+    JSON.stringify(dispatches),
+  );
   const looked = await w.fetch(`/v1/runs/${run.id}`);
   assert.equal(await looked.text(), text);
 });

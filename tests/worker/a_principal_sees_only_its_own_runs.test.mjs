@@ -55,7 +55,9 @@ test("one principal never sees another's run or storage", async () => {
   assert.equal((await w.json(`/v1/runs/${run.id}/cancel`, {}, { token: bob })).status, 404);
   const listed = await w.json("/v1/runs", undefined, { token: bob });
   assert.deepEqual(listed.body.runs, []);
-  const stolen = await w.execute('return await tools.storage.get({ key: "secret" })', { token: bob });
+  const stolen = await w.execute('return await tools.storage.get({ key: "secret" })', {
+    token: bob,
+  });
   assert.deepEqual(stolen.result, {});
   const own = await w.execute('return await tools.storage.get({ key: "secret" })', { token: ada });
   assert.deepEqual(own.result, { value: "of ada" });
