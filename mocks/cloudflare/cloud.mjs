@@ -240,7 +240,9 @@ export class Cloud extends Mock {
    * @param {import("../kit/mock.mjs").Fault} fault
    */
   faulty({ status, retryAfter }) {
-    const response = failure(new Refused(status, status === 429 ? 10429 : 10001, `injected ${status}`));
+    // 10000 is what the real one says to a token that it does not take.
+    const code = status === 401 || status === 403 ? 10000 : 10001;
+    const response = failure(new Refused(status, code, `injected ${status}`));
     if (retryAfter !== undefined) response.headers.set("retry-after", String(retryAfter));
     return response;
   }
