@@ -273,7 +273,7 @@ export class Cloud extends Mock {
       headers: request.headers,
       ...(request.method === "GET" || request.method === "HEAD" ? {} : { body: /** @type {any} */ (body) }),
     });
-    return { response: await this.platform.run(this, name, version, inner), touched, body: "" };
+    return { response: await this.platform.run(this, name, version, inner), touched };
   }
 }
 

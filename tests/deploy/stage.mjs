@@ -41,6 +41,8 @@ export async function open() {
     HOLDFAST_HEALTH_PAUSE_MS: "10",
     HOLDFAST_RETRY_MS: "5",
     NO_COLOR: "1",
+    // wrangler is 15 MB of JavaScript; compiled once, each of its many runs starts faster.
+    NODE_COMPILE_CACHE: path.join(CHECKOUT, "node_modules/.cache/holdfast-compile"),
     PREVIEW_LOG_URL: "https://git.example/example/holdfast/actions/runs/1",
     WORKERS_DEV_URL: `${cloudflare.url}/__workers/{name}`,
   };

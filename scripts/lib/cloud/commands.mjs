@@ -8,7 +8,8 @@ import { waitFor, waitForCommit } from "./health.mjs";
 import { Problem } from "./log.mjs";
 import { seed } from "./seed.mjs";
 import { addresses } from "./target.mjs";
-import { deployWorker, freshSecret, migrate } from "./upload.mjs";
+import { deployWorker, freshSecret, migrate, migrationsDir } from "./upload.mjs";
+import { removePrivateDirs } from "./wrangler.mjs";
 
 /**
  * @typedef {import("./target.mjs").Target} Target
@@ -50,6 +51,7 @@ export async function ensureCommand(target) {
  */
 export async function deployCommand(target) {
   const { environment, project, cloud, sha, build, dryRun } = target;
+  removeLeftovers(target);
   const found = await ensure(target);
   const urlOf = await addresses(cloud);
   const mocks = [];
@@ -77,6 +79,12 @@ export async function deployCommand(target) {
     },
     made,
   };
+}
+
+/** @param {Target} target */
+function removeLeftovers({ environment, project, dryRun }) {
+  const workers = [environment.worker, ...environment.mocks.map(({ name }) => name)];
+  if (!dryRun) removePrivateDirs(project.root, [...workers, migrationsDir(environment.worker)]);
 }
 
 /**
@@ -192,9 +200,11 @@ function withId(name, id) {
 }
 
 /** @param {Target} target */
-export async function cleanupCommand({ cloud, project, environment, dryRun }) {
+export async function cleanupCommand(target) {
+  const { cloud, project, environment, dryRun } = target;
   const { pr } = environment;
   if (pr === undefined) throw new Problem("production is not cleaned up");
+  removeLeftovers(target);
   return { pr, ...(dryRun ? { dryRun } : {}), ...(await cleanup(cloud, project.name, pr, { dryRun })) };
 }
 

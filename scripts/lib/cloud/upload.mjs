@@ -12,6 +12,15 @@ export function freshSecret() {
 }
 
 /**
+ * The private folder of a worker's migrations.
+ *
+ * @param {string} worker
+ */
+export function migrationsDir(worker) {
+  return `${worker}-migrations`;
+}
+
+/**
  * What differs between a worker and its configuration. The code is compared by COMMIT_SHA, which
  * is a variable.
  *
@@ -110,7 +119,7 @@ export async function migrate(target, config, found) {
     say(`${dryRun ? "would apply" : "applying"} to ${database.binding}: ${pending.join(", ")}`);
     if (dryRun) continue;
     const accountId = await cloud.accountId();
-    await withPrivateDir(project.root, `${config.name}-migrations`, async (dir) => {
+    await withPrivateDir(project.root, migrationsDir(config.name), async (dir) => {
       const configFile = path.join(dir, "wrangler.json");
       // Without [build]: wrangler runs it for every command that reads a configuration.
       const { build: _, ...withoutBuild } = config;

@@ -109,8 +109,26 @@ function node(manifest) {
 }
 
 /**
+ * @param {string} root The project's.
+ * @param {string} worker
+ */
+function privateDir(root, worker) {
+  return path.join(root, ".holdfast", "deploy", worker);
+}
+
+/**
+ * Removes what a killed run left, secrets among it, also where nothing is left to deploy.
+ *
+ * @param {string} root
+ * @param {string[]} workers
+ */
+export function removePrivateDirs(root, workers) {
+  for (const worker of workers) fs.rmSync(privateDir(root, worker), { recursive: true, force: true });
+}
+
+/**
  * A folder for one worker's generated configuration and secrets, private to the user, emptied
- * before and removed afterwards, whatever happens; what a killed run left is removed by the next.
+ * before and removed afterwards, whatever happens.
  *
  * @template T
  * @param {string} root The project's.
@@ -119,7 +137,7 @@ function node(manifest) {
  * @returns {Promise<T>}
  */
 export async function withPrivateDir(root, worker, work) {
-  const dir = path.join(root, ".holdfast", "deploy", worker);
+  const dir = privateDir(root, worker);
   const remove = () => fs.rmSync(dir, { recursive: true, force: true });
   const interrupted = (/** @type {NodeJS.Signals} */ signal) => {
     remove();

@@ -1,0 +1,115 @@
+// Rule: killed at any step and run again, a preview ends in the same state.
+//
+// The stand-in carries out a request that changes something, and then ends the script and all it
+// started with SIGKILL in place of an answer. Run again it is ended at the next such request, and
+// so on until one run meets none that has not ended one before. So every request that changes
+// something is once the last of a run, and each run starts from what the one before left behind.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { killGroup, open, rows, shape } from "./stage.mjs";
+
+/** No life of a preview has so many steps; a run that never ends is a failure, not a hang. */
+const MAX_RUNS = 60;
+
+const UP = /** @type {[string, string[]][]} */ ([
+  ["ensure", []],
+  ["deploy", []],
+  ["seed", []],
+  ["check", []],
+  ["comment", ["--status", "ready"]],
+]);
+const DOWN = /** @type {[string, string[]][]} */ ([
+  ["cleanup", []],
+  ["comment", ["--status", "removed"]],
+]);
+
+const [killed, quiet] = await Promise.all([open(), open()]);
+after(() => Promise.all([killed.close(), quiet.close()]));
+
+test("killed after each step on the way up, it comes up as if nothing had happened", async () => {
+  const steps = await runKilling(UP);
+  for (const [command, args] of UP) assert.equal((await quiet.preview(command, 7, args)).code, 0);
+  assert.deepEqual(withoutPorts(shape(killed.cloud)), withoutPorts(shape(quiet.cloud)));
+  const seeds = "SELECT id, code FROM runs ORDER BY id";
+  assert.deepEqual(
+    await rows(killed.cloud, "holdfast-pr-7-db", seeds),
+    await rows(quiet.cloud, "holdfast-pr-7-db", seeds),
+  );
+  assert.equal(killed.hub.state.comments.length, 1);
+  assert.deepEqual(fs.readdirSync(path.join(killed.project, ".holdfast/deploy")), []);
+  // The steps that must be among those that ended a run, or the test tests less than it says.
+  for (const step of [
+    /^POST \S+\/d1\/database$/,
+    /^POST \S+\/storage\/kv\/namespaces$/,
+    /^POST \S+\/query .*CREATE TABLE IF NOT EXISTS \\"d1_migrations/,
+    /^POST \S+\/query .*CREATE TABLE runs/,
+    /^POST \S+\/query .*CREATE TABLE notes/,
+    /^PUT \S+\/workers\/scripts\/holdfast-pr-7-mock-echo\b/,
+    /^PUT \S+\/workers\/scripts\/holdfast-pr-7\?/,
+    /^POST \S+\/holdfast-pr-7\/versions/,
+    /^POST \S+\/holdfast-pr-7\/deployments/,
+    /^POST \S+\/holdfast-pr-7\/subdomain/,
+    /^PUT \S+\/holdfast-pr-7\/schedules/,
+    /^PUT \S+\/workflows\/holdfast-pr-7-workflow/,
+    /^PUT \S+\/holdfast-pr-7\/secrets/,
+    /^POST \S+\/holdfast-pr-7\/v1\/runs/,
+    /^POST \S+\/query .*INSERT OR IGNORE INTO preview_seeds/,
+    /^POST \S+\/issues\/7\/comments/,
+  ]) {
+    assert.ok(steps.some((one) => step.test(one)), `${step} ended no run of\n${steps.join("\n")}`);
+  }
+});
+
+test("killed after each step on the way down, it leaves nothing", async () => {
+  const steps = await runKilling(DOWN);
+  assert.deepEqual(shape(killed.cloud), { workers: {}, databases: {}, namespaces: [], workflows: {} });
+  assert.match(killed.hub.state.comments[0]?.body ?? "", /torn down/);
+  for (const kind of ["workers/scripts", "workflows", "storage/kv/namespaces", "d1/database"]) {
+    assert.ok(steps.some((one) => one.startsWith("DELETE") && one.includes(`/${kind}/`)), kind);
+  }
+});
+
+/**
+ * Runs the commands again and again, until none of their steps is left that has not ended a run.
+ *
+ * @param {[string, string[]][]} commands
+ * @returns {Promise<string[]>} The steps that ended one.
+ */
+async function runKilling(commands) {
+  /** @type {Set<string>} */
+  const steps = new Set();
+  let running = 0;
+  const answering = async (/** @type {import("../../mocks/kit/mock.mjs").Entry} */ entry) => {
+    // A worker's own writes are the database's, so a visit is known by its method.
+    const isChange = entry.changed || (entry.method === "POST" && entry.path.startsWith("/__workers/"));
+    const body = entry.path.includes("/query") || entry.path.startsWith("/__workers/") ? ` ${entry.body}` : "";
+    const step = `${entry.method} ${entry.path}${body.replace(/\s+/g, " ")}`;
+    if (!isChange || steps.has(step)) return;
+    steps.add(step);
+    killGroup(running);
+  };
+  killed.cloud.answering = answering;
+  killed.hub.answering = answering;
+  for (let runs = 0; runs < MAX_RUNS; runs += 1) {
+    let wasKilled = false;
+    for (const [command, args] of commands) {
+      const ended = await killed.preview(command, 7, args, { started: (pid) => (running = pid) });
+      wasKilled = ended.signal === "SIGKILL";
+      if (wasKilled) break;
+      assert.equal(ended.code, 0, `${command}: ${ended.stderr}`);
+    }
+    if (!wasKilled) return [...steps];
+  }
+  assert.fail(`still not done after ${MAX_RUNS} runs:\n${[...steps].join("\n")}`);
+}
+
+/**
+ * The stand-ins are on different ports, which the worker's variables name.
+ *
+ * @param {unknown} value
+ */
+function withoutPorts(value) {
+  return JSON.parse(JSON.stringify(value).replace(/127\.0\.0\.1:\d+/g, "127.0.0.1"));
+}

@@ -1,0 +1,142 @@
+// Rule: ensure → deploy → seed → check → comment → close → cleanup leaves no resource; said again
+// each step changes nothing; nothing of another pull request or of production is ever touched.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { OTHER_SHA, SHA, open, rows, shape } from "./stage.mjs";
+
+/** Names that a careless prefix or pattern takes for those of #7. */
+const NEIGHBOURS = ["holdfast", "holdfast-pr-71", "holdfast-pr-70-mock-echo", "my-holdfast-pr-7", "holdfast-pr-7x"];
+
+const LIFE = /** @type {[string, string[]][]} */ ([
+  ["ensure", []],
+  ["deploy", []],
+  ["seed", []],
+  ["check", []],
+  ["comment", ["--status", "ready"]],
+]);
+
+const stage = await open();
+after(() => stage.close());
+for (const name of NEIGHBOURS) await settle(name);
+const neighbours = JSON.stringify(shape(stage.cloud));
+
+test("a preview comes up with everything of its own", async () => {
+  for (const [command, args] of LIFE) {
+    const ended = await stage.preview(command, 7, args);
+    assert.equal(ended.code, 0, `${command}: ${ended.stderr}`);
+  }
+  const { workers, databases, namespaces, workflows } = shape(stage.cloud);
+  const worker = workers["holdfast-pr-7"];
+  assert.deepEqual(worker?.subdomain, { enabled: true, previews_enabled: true });
+  assert.deepEqual(worker?.schedules, ["* * * * *"]);
+  for (const binding of [
+    "d1 DB holdfast-pr-7-db",
+    "kv_namespace CACHE holdfast-pr-7-cache-kv",
+    `plain_text COMMIT_SHA ${SHA}`,
+    "plain_text SENTRY_ENVIRONMENT pr-7",
+    "secret_text HOLDFAST_ADMIN_TOKEN (secret)",
+    "secret_text HOLDFAST_SIGNING_KEY (secret)",
+    "secret_text HOLDFAST_SECRETS_KEY (secret)",
+    "worker_loader LOADER ",
+  ]) {
+    assert.ok(worker?.bindings.includes(binding), `${binding} is missing from ${worker?.bindings.join("\n")}`);
+  }
+  assert.ok(worker?.bindings.some((one) => one.endsWith("/holdfast-pr-7-mock-echo/api")));
+  assert.deepEqual(databases["holdfast-pr-7-db"], ["d1_migrations", "notes", "preview_seeds", "runs"]);
+  assert.ok(namespaces.includes("holdfast-pr-7-cache-kv"));
+  assert.equal(workflows["holdfast-pr-7-workflow"], "holdfast-pr-7 Flow");
+  assert.deepEqual(
+    (await rows(stage.cloud, "holdfast-pr-7-db", "SELECT id FROM runs ORDER BY id")).map(({ id }) => id),
+    ["preview-seed-first", "preview-seed-second"],
+  );
+});
+
+test("its secrets are fresh, and on no disk, in no output and in no comment", async () => {
+  const values = (stage.cloud.live("holdfast-pr-7")?.bindings ?? [])
+    .filter(({ type }) => type === "secret_text")
+    .map(({ text }) => String(text));
+  assert.equal(new Set(values).size, 3);
+  for (const value of values) assert.ok(value.length >= 43, "256 bits");
+  const said = JSON.stringify([stage.cloud.log, stage.hub.state, fs.readdirSync(stage.project, { recursive: true })]);
+  for (const value of values) assert.ok(!said.includes(value));
+  assert.ok(!fs.existsSync(path.join(stage.project, ".holdfast/deploy/holdfast-pr-7")));
+});
+
+test("said again, no step changes anything", async () => {
+  const before = [JSON.stringify(stage.cloud.snapshot()), JSON.stringify(stage.hub.state)];
+  const from = stage.cloud.log.length;
+  for (const [command, args] of LIFE) {
+    const ended = await stage.preview(command, 7, args);
+    assert.equal(ended.code, 0, `${command}: ${ended.stderr}`);
+  }
+  assert.deepEqual(stage.cloud.log.slice(from).filter(({ changed }) => changed), []);
+  assert.deepEqual([JSON.stringify(stage.cloud.snapshot()), JSON.stringify(stage.hub.state)], before);
+});
+
+test("a push brings the commit and leaves the data, the keys and the ids", async () => {
+  const before = stage.cloud.state.databases;
+  const secrets = (/** @type {string} */ name) =>
+    stage.cloud.live("holdfast-pr-7")?.bindings.find((one) => one.name === name)?.text;
+  const keys = [secrets("HOLDFAST_SIGNING_KEY"), secrets("HOLDFAST_SECRETS_KEY")];
+  const deployed = await stage.preview("deploy", 7, ["--sha", OTHER_SHA]);
+  assert.equal(deployed.code, 0, deployed.stderr);
+  assert.equal(deployed.result.changed, true);
+  assert.deepEqual(deployed.result.migrations, []);
+  const checked = await stage.preview("check", 7, ["--sha", OTHER_SHA]);
+  assert.equal(checked.code, 0, checked.stderr);
+  assert.deepEqual([secrets("HOLDFAST_SIGNING_KEY"), secrets("HOLDFAST_SECRETS_KEY")], keys);
+  assert.deepEqual(Object.keys(stage.cloud.state.databases), Object.keys(before));
+});
+
+test("closed and cleaned up, nothing of it is left and nothing else is gone", async () => {
+  const cleaned = await stage.preview("cleanup", 7);
+  assert.equal(cleaned.code, 0, cleaned.stderr);
+  assert.deepEqual(cleaned.result.left, []);
+  assert.equal(cleaned.result.removed.length, 5);
+  const told = await stage.preview("comment", 7, ["--status", "removed"]);
+  assert.equal(told.code, 0, told.stderr);
+  assert.match(stage.hub.state.comments[0]?.body ?? "", /torn down/);
+  assert.equal(JSON.stringify(shape(stage.cloud)), neighbours);
+  const again = await stage.preview("cleanup", 7);
+  assert.equal(again.code, 0, again.stderr);
+  assert.deepEqual(again.result.found, []);
+});
+
+test("no request that changed something was about anything else", () => {
+  const changing = stage.cloud.log.filter(({ method }) => method !== "GET");
+  assert.ok(changing.length > 20);
+  for (const { method, path: at, touched } of changing) {
+    assert.ok(touched.length > 0, `${method} ${at}`);
+    for (const name of touched) assert.match(name, /^[a-z0-9]+:holdfast-pr-7(-|$)/, `${method} ${at}`);
+  }
+  assert.deepEqual(stage.cloud.log.filter(({ known }) => !known), []);
+});
+
+/**
+ * Puts a worker, a database, a namespace and a workflow of this name there, as somebody else's.
+ *
+ * @param {string} name
+ */
+async function settle(name) {
+  const { state } = stage.cloud;
+  const created_on = new Date(0).toISOString();
+  const version = {
+    ...{ id: stage.cloud.uuid(), number: 1, created_on, main: "", modules: [], bindings: [] },
+    ...{ compatibility_date: "", compatibility_flags: [], annotations: {} },
+  };
+  state.scripts[name] = {
+    ...{ tag: name, created_on, versions: [version], subdomain: { enabled: true, previews_enabled: false } },
+    ...{ schedules: [], settings: {}, secretRevisions: {} },
+    deployments: [{ id: stage.cloud.uuid(), created_on, version_id: version.id, annotations: {} }],
+  };
+  const uuid = stage.cloud.uuid();
+  state.databases[uuid] = { uuid, name: `${name}-db`, created_at: created_on, changes: 0, tables: [], failuresLeft: 0 };
+  const id = stage.cloud.uuid();
+  state.namespaces[id] = { id, title: `${name}-kv`, keys: {} };
+  state.workflows[`${name}-workflow`] = {
+    ...{ id: stage.cloud.uuid(), name: `${name}-workflow`, script_name: name, class_name: "Flow" },
+    ...{ created_on, instances: {} },
+  };
+}
