@@ -47,6 +47,7 @@ import { workflows } from "./workflows.mjs";
  *
  * @typedef {object} State
  * @property {"paid" | "free"} plan
+ * @property {number} accounts How many the token reaches.
  * @property {string | null} subdomain
  * @property {number} pageSize The most that one page of a list holds.
  * @property {number} made Counts what was made; ids come from it.
@@ -91,6 +92,7 @@ const ROUTES = ENDPOINTS.map(([method, path, answer]) => ({
 /** @returns {State} */
 const emptyState = () => ({
   plan: "paid",
+  accounts: 1,
   subdomain: "stand-in",
   pageSize: 100,
   made: 0,
@@ -113,7 +115,7 @@ export class Cloud extends Mock {
       endpoints: [
         ...ENDPOINTS.map(([method, path]) => `${method} /client/v4${path}`),
         "ANY /__workers/:name/… (a deployed worker)",
-        "POST /__mocks/settings {plan?, subdomain?, pageSize?}",
+        "POST /__mocks/settings {plan?, accounts?, subdomain?, pageSize?}",
       ],
       ...(logLimit === undefined ? {} : { logLimit }),
     });
@@ -226,10 +228,11 @@ export class Cloud extends Mock {
   async fetch(request) {
     const url = new URL(request.url);
     if (request.method === "POST" && url.pathname === "/__mocks/settings") {
-      const { plan, subdomain, pageSize } = await request.json();
+      const { plan, subdomain, pageSize, accounts } = await request.json();
       if (plan !== undefined) this.state.plan = plan;
       if (subdomain !== undefined) this.state.subdomain = subdomain;
       if (pageSize !== undefined) this.state.pageSize = pageSize;
+      if (accounts !== undefined) this.state.accounts = accounts;
       return Response.json({ ok: true });
     }
     return super.fetch(request);

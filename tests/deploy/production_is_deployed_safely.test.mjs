@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
+import { ACCOUNT } from "../../mocks/cloudflare/api.mjs";
 import { OTHER_SHA, SHA, open, rows, shape } from "./stage.mjs";
 
 const stage = await open();
@@ -100,6 +101,12 @@ test("an account without a workers.dev name, several accounts, no token: each is
   const nameless = await bare.deploy([], { env: { WORKERS_DEV_URL: "" } });
   assert.equal(nameless.code, 1);
   assert.match(nameless.stderr, /error: The account has no workers\.dev name yet/);
+  bare.cloud.state.accounts = 2;
+  const torn = await bare.deploy();
+  assert.equal(torn.code, 1);
+  assert.match(torn.stderr, /error: CLOUDFLARE_ACCOUNT_ID is not set, and the token reaches 2 accounts: Stand-in/);
+  const chosen = await bare.deploy(["--dry-run"], { env: { CLOUDFLARE_ACCOUNT_ID: ACCOUNT } });
+  assert.equal(chosen.code, 0, chosen.stderr);
   const tokenless = await bare.deploy([], { env: { CLOUDFLARE_API_TOKEN: "" } });
   assert.equal(tokenless.code, 1);
   assert.match(tokenless.stderr, /error: CLOUDFLARE_API_TOKEN is not set/);
