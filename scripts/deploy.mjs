@@ -32,7 +32,9 @@ async function main() {
   const { result, made } = await deployCommand(target);
   tellToken(made);
   await checkCommand(target);
-  say(`Holdfast ${target.sha.slice(0, 12)} ${target.dryRun ? "would answer" : "answers"} at ${result.url}`);
+  say(
+    `Holdfast ${target.sha.slice(0, 12)} ${target.dryRun ? "would answer" : "answers"} at ${result.url}`,
+  );
   return result;
 }
 
@@ -63,7 +65,9 @@ function tellToken({ HOLDFAST_ADMIN_TOKEN: token }) {
   if (process.stderr.isTTY && !process.env.CI) {
     say(`HOLDFAST_ADMIN_TOKEN was made and is not shown again: ${token}`);
   } else {
-    say("HOLDFAST_ADMIN_TOKEN was made and is not shown in a log; to know it, set one of your own (docs/operate.md).");
+    say(
+      "HOLDFAST_ADMIN_TOKEN was made and is not shown in a log; to know it, set one of your own (docs/operate.md).",
+    );
   }
 }
 

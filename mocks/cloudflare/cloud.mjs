@@ -193,10 +193,16 @@ export class Cloud extends Mock {
       (candidate) => candidate.method === request.method && candidate.pattern.test(url.pathname),
     );
     if (tokenOf(request) === undefined) {
-      return { response: failure(new Refused(400, 9106, "Authentication failed: no token was sent")) };
+      return {
+        response: failure(new Refused(400, 9106, "Authentication failed: no token was sent")),
+      };
     }
     if (route === undefined) {
-      const refused = new Refused(404, 7003, `Could not route to ${url.pathname}, perhaps your object identifier is invalid?`);
+      const refused = new Refused(
+        404,
+        7003,
+        `Could not route to ${url.pathname}, perhaps your object identifier is invalid?`,
+      );
       return { response: failure(refused), known: false };
     }
     const args = (route.pattern.exec(url.pathname) ?? []).slice(1).map(decodeURIComponent);
@@ -266,7 +272,8 @@ export class Cloud extends Mock {
       name === host
         ? this.live(host)
         : script?.versions.find((candidate) => candidate.id.startsWith(byVersion?.[1] ?? "-"));
-    const reachable = name === host ? script?.subdomain.enabled : script?.subdomain.previews_enabled;
+    const reachable =
+      name === host ? script?.subdomain.enabled : script?.subdomain.previews_enabled;
     const touched = [`visit:${host}`];
     if (version === undefined || !reachable) {
       return { response: new Response("There is nothing here yet", { status: 404 }), touched };
@@ -274,7 +281,9 @@ export class Cloud extends Mock {
     const inner = new Request(new URL(`/${path.join("/")}${url.search}`, url), {
       method: request.method,
       headers: request.headers,
-      ...(request.method === "GET" || request.method === "HEAD" ? {} : { body: /** @type {any} */ (body) }),
+      ...(request.method === "GET" || request.method === "HEAD"
+        ? {}
+        : { body: /** @type {any} */ (body) }),
     });
     return { response: await this.platform.run(this, name, version, inner), touched };
   }

@@ -1,6 +1,6 @@
 // D1: databases by name and id, and SQL over HTTP.
 import { Refused, json, paged } from "./api.mjs";
-import { split } from "./sql.mjs";
+import { statements } from "../../scripts/lib/sql.mjs";
 
 const ROOT = "/accounts/:account/d1/database";
 
@@ -43,7 +43,7 @@ function statementsOf(body) {
   const parts = Array.isArray(body?.batch) ? body.batch : [body];
   return parts.flatMap((/** @type {any} */ part) => {
     if (typeof part?.sql !== "string") throw new Refused(400, 7400, "a query needs `sql`");
-    const texts = split(part.sql);
+    const texts = statements(part.sql);
     if (texts.length > 1 && part.params?.length > 0) {
       throw new Refused(400, 7400, "parameters fit one statement only");
     }
@@ -106,12 +106,16 @@ export const database = [
         found.failuresLeft -= 1;
         throw new Refused(500, 7500, "the database is not ready yet");
       }
-      const statements = statementsOf(json(call));
+      const batch = statementsOf(json(call));
       let rows;
       try {
-        rows = await call.cloud.platform.query(found.uuid, statements);
+        rows = await call.cloud.platform.query(found.uuid, batch);
       } catch (error) {
-        throw new Refused(400, 7500, `${error instanceof Error ? error.message : error}: SQLITE_ERROR`);
+        throw new Refused(
+          400,
+          7500,
+          `${error instanceof Error ? error.message : error}: SQLITE_ERROR`,
+        );
       }
       if (rows.some(({ changed }) => changed)) {
         found.changes += 1;

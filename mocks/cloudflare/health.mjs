@@ -6,9 +6,13 @@
  * @returns {Response}
  */
 export function health(version, request) {
-  const sha = version.bindings.find(({ name, type }) => name === "COMMIT_SHA" && type === "plain_text");
+  const sha = version.bindings.find(
+    ({ name, type }) => name === "COMMIT_SHA" && type === "plain_text",
+  );
   if (new URL(request.url).pathname === "/health") {
     return Response.json({ ok: true, version: "stand-in", commitSha: sha?.text ?? null });
   }
-  return new Response("The stand-in cannot run this worker's code; only /health is answered.", { status: 501 });
+  return new Response("The stand-in cannot run this worker's code; only /health is answered.", {
+    status: 501,
+  });
 }

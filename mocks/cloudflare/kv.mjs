@@ -21,11 +21,7 @@ const shown = ({ id, title }) => ({ id, title, supports_url_encoding: true });
 
 /** @type {import("./cloud.mjs").Endpoint[]} */
 export const kv = [
-  [
-    "GET",
-    ROOT,
-    (call) => paged(call, Object.values(call.state.namespaces).map(shown)),
-  ],
+  ["GET", ROOT, (call) => paged(call, Object.values(call.state.namespaces).map(shown))],
   [
     "POST",
     ROOT,

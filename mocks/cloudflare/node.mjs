@@ -12,25 +12,6 @@ import { serve } from "../kit/serve.mjs";
 import { Cloud } from "./cloud.mjs";
 import { health } from "./health.mjs";
 
-/**
- * @param {{port?: number, token?: string, logLimit?: number}} [options]
- */
-export async function serveCloudflare({ port, token, logLimit = 10_000 } = {}) {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-cloud-"));
-  const server = await serve(() => new Cloud({ platform: new NodePlatform(dir), logLimit }), {
-    ...(port === undefined ? {} : { port }),
-    ...(token === undefined ? {} : { token }),
-    shared: true,
-  });
-  return {
-    ...server,
-    close: async () => {
-      await server.close();
-      fs.rmSync(dir, { recursive: true, force: true });
-    },
-  };
-}
-
 class NodePlatform {
   /** @type {Map<string, DatabaseSync>} */
   #databases = new Map();
@@ -65,7 +46,12 @@ class NodePlatform {
         return {
           results: results.map((row) => ({ ...row })),
           changed,
-          meta: { duration: 0.1, changes: changed ? 1 : 0, rows_read: results.length, rows_written: changed ? 1 : 0 },
+          meta: {
+            duration: 0.1,
+            changes: changed ? 1 : 0,
+            rows_read: results.length,
+            rows_written: changed ? 1 : 0,
+          },
         };
       });
       database.exec("COMMIT");
@@ -79,7 +65,9 @@ class NodePlatform {
   /** @param {string} uuid */
   async tables(uuid) {
     const rows = this.#open(uuid)
-      .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+      .prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+      )
       .all();
     return rows.map((row) => String(row.name));
   }
@@ -104,7 +92,9 @@ class NodePlatform {
     }
     for (const [name, bytes] of modules) {
       const file = path.resolve(dir, name);
-      if (!file.startsWith(dir + path.sep)) throw new Error(`a module outside of its worker: ${name}`);
+      if (!file.startsWith(dir + path.sep)) {
+        throw new Error(`a module outside of its worker: ${name}`);
+      }
       fs.mkdirSync(path.dirname(file), { recursive: true });
       fs.writeFileSync(file, bytes);
     }
@@ -121,11 +111,15 @@ class NodePlatform {
   async run(_cloud, _name, version, request) {
     let worker;
     try {
-      worker = (await import(pathToFileURL(path.join(this.#dir, version.id, version.main)).href)).default;
+      worker = (await import(pathToFileURL(path.join(this.#dir, version.id, version.main)).href))
+        .default;
     } catch {
       return health(version, request);
     }
-    return worker.fetch(request, this.#env(version), { waitUntil() {}, passThroughOnException() {} });
+    return worker.fetch(request, this.#env(version), {
+      waitUntil() {},
+      passThroughOnException() {},
+    });
   }
 
   /** @param {import("./cloud.mjs").Version} version */
@@ -133,7 +127,9 @@ class NodePlatform {
     /** @type {Record<string, unknown>} */
     const env = {};
     for (const binding of version.bindings) {
-      if (binding.type === "plain_text" || binding.type === "secret_text") env[binding.name] = binding.text;
+      if (binding.type === "plain_text" || binding.type === "secret_text") {
+        env[binding.name] = binding.text;
+      }
       if (binding.type === "json") env[binding.name] = binding.json;
       if (binding.type === "d1") env[binding.name] = this.#d1(binding.id ?? binding.database_id);
     }
@@ -171,11 +167,32 @@ function mark(database) {
   return `${total} ${schema}`;
 }
 
+/**
+ * @param {{port?: number, token?: string, logLimit?: number}} [options]
+ */
+export async function serveCloudflare({ port, token, logLimit = 10_000 } = {}) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-cloud-"));
+  const server = await serve(() => new Cloud({ platform: new NodePlatform(dir), logLimit }), {
+    ...(port === undefined ? {} : { port }),
+    ...(token === undefined ? {} : { token }),
+    shared: true,
+  });
+  return {
+    ...server,
+    close: async () => {
+      await server.close();
+      fs.rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const port = Number(process.env.PORT ?? 8789);
   const { url } = await serveCloudflare({
     port,
     ...(process.env.MOCKS_TOKEN ? { token: process.env.MOCKS_TOKEN } : {}),
   });
-  console.log(`Cloudflare's stand-in: ${url}/__mocks, for CLOUDFLARE_API_BASE_URL=${url}/client/v4`);
+  console.log(
+    `Cloudflare's stand-in: ${url}/__mocks, for CLOUDFLARE_API_BASE_URL=${url}/client/v4`,
+  );
 }

@@ -63,7 +63,10 @@ export class DatabaseObject {
           return Response.json(null);
       }
     } catch (error) {
-      return Response.json({ error: error instanceof Error ? error.message : String(error) }, { status: 400 });
+      return Response.json(
+        { error: error instanceof Error ? error.message : String(error) },
+        { status: 400 },
+      );
     }
   }
 
@@ -76,7 +79,12 @@ export class DatabaseObject {
     return {
       results,
       changed,
-      meta: { duration: 0.1, changes: changed ? 1 : 0, rows_read: cursor.rowsRead, rows_written: cursor.rowsWritten },
+      meta: {
+        duration: 0.1,
+        changes: changed ? 1 : 0,
+        rows_read: cursor.rowsRead,
+        rows_written: cursor.rowsWritten,
+      },
     };
   }
 

@@ -94,7 +94,11 @@ function bindingsOf({ state, cloud, args }, metadata) {
       throw new Refused(400, 10021, `binding ${name} of type worker_loader is invalid`);
     }
     if (type === "d1" && state.databases[binding.id ?? binding.database_id] === undefined) {
-      throw new Refused(400, 10021, `binding ${name} of type d1 must have a valid \`id\` specified`);
+      throw new Refused(
+        400,
+        10021,
+        `binding ${name} of type d1 must have a valid \`id\` specified`,
+      );
     }
     if (type === "kv_namespace" && state.namespaces[binding.namespace_id] === undefined) {
       throw new Refused(400, 10041, `KV namespace '${binding.namespace_id}' not found.`);
@@ -132,7 +136,9 @@ async function upload(call) {
   for (const binding of metadata.bindings ?? []) {
     if (binding.type === "secret_text") countSecret(script, binding.name);
   }
-  if (metadata.migrations?.new_tag !== undefined) script.migration_tag = metadata.migrations.new_tag;
+  if (metadata.migrations?.new_tag !== undefined) {
+    script.migration_tag = metadata.migrations.new_tag;
+  }
   const version = addVersion(call, script, {
     main: metadata.main_module ?? metadata.body_part,
     modules: listed,
@@ -153,10 +159,10 @@ async function upload(call) {
  */
 function addVersion(call, script, rest) {
   const version = {
+    ...rest,
     id: call.cloud.uuid(),
     number: script.versions.length + 1,
     created_on: new Date().toISOString(),
-    ...rest,
   };
   script.versions.push(version);
   return version;
@@ -169,7 +175,12 @@ function addVersion(call, script, rest) {
  * @param {Record<string, string>} annotations
  */
 function deploy(call, script, version_id, annotations = {}) {
-  const deployment = { id: call.cloud.uuid(), created_on: new Date().toISOString(), version_id, annotations };
+  const deployment = {
+    id: call.cloud.uuid(),
+    created_on: new Date().toISOString(),
+    version_id,
+    annotations,
+  };
   script.deployments.push(deployment);
   return shownDeployment(deployment);
 }
@@ -189,13 +200,12 @@ async function setSecrets(call, script, secrets) {
     text === null ? [] : [{ type: "secret_text", name, text }],
   );
   for (const { name } of set) countSecret(script, name);
-  const { id, number, created_on, ...rest } = live;
   const version = addVersion(call, script, {
-    ...rest,
+    ...live,
     bindings: [...kept, ...set],
     annotations: { "workers/triggered_by": "secret" },
   });
-  await call.cloud.platform.keep(version.id, new Map([["", new TextEncoder().encode(id)]]));
+  await call.cloud.platform.keep(version.id, new Map([["", new TextEncoder().encode(live.id)]]));
   deploy(call, script, version.id);
 }
 
@@ -222,7 +232,12 @@ const shownDeployment = ({ id, created_on, version_id, annotations }) => ({
 const shownVersion = ({ id, number, created_on, annotations, bindings, ...rest }) => ({
   id,
   number,
-  metadata: { created_on, modified_on: created_on, source: "wrangler", author_email: "stand-in@example.com" },
+  metadata: {
+    created_on,
+    modified_on: created_on,
+    source: "wrangler",
+    author_email: "stand-in@example.com",
+  },
   annotations,
   startup_time_ms: 1,
   resources: {
@@ -257,7 +272,11 @@ function remove(call) {
     ),
   );
   if (dependants.length > 0 && call.url.searchParams.get("force") !== "true") {
-    throw new Refused(400, 10064, `Cannot delete this Worker: ${dependants[0]?.[0]} is bound to it.`);
+    throw new Refused(
+      400,
+      10064,
+      `Cannot delete this Worker: ${dependants[0]?.[0]} is bound to it.`,
+    );
   }
   if (script.migration_tag !== undefined && call.url.searchParams.get("force") !== "true") {
     throw new Refused(400, 10064, "Cannot delete this Worker: it has Durable Objects.");
@@ -267,7 +286,11 @@ function remove(call) {
 
 /** @type {import("./cloud.mjs").Endpoint[]} */
 export const workers = [
-  ["GET", SCRIPTS, ({ state }) => Object.entries(state.scripts).map(([name, script]) => shownScript(name, script))],
+  [
+    "GET",
+    SCRIPTS,
+    ({ state }) => Object.entries(state.scripts).map(([name, script]) => shownScript(name, script)),
+  ],
   [
     "PUT",
     `${SCRIPTS}/:name`,
@@ -369,7 +392,9 @@ export const workers = [
     (call) => {
       scriptOf(call);
       const bindings = call.cloud.live(call.args[0] ?? "")?.bindings ?? [];
-      return bindings.filter(({ type }) => type === "secret_text").map((binding) => withoutSecret(binding));
+      return bindings
+        .filter(({ type }) => type === "secret_text")
+        .map((binding) => withoutSecret(binding));
     },
   ],
   [

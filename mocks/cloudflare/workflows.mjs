@@ -56,7 +56,11 @@ export const workflows = [
       return { status: "ok", success: true };
     },
   ],
-  ["GET", `${ROOT}/:name/instances`, (call) => paged(call, Object.values(workflowOf(call).instances))],
+  [
+    "GET",
+    `${ROOT}/:name/instances`,
+    (call) => paged(call, Object.values(workflowOf(call).instances)),
+  ],
   [
     "POST",
     `${ROOT}/:name/instances`,

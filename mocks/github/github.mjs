@@ -48,7 +48,10 @@ export class GitHubMock extends Mock {
 
   /** @override */
   counters() {
-    return { comments: this.state.comments.length, "pull requests": Object.keys(this.state.pulls).length };
+    return {
+      comments: this.state.comments.length,
+      "pull requests": Object.keys(this.state.pulls).length,
+    };
   }
 
   /**
@@ -79,7 +82,10 @@ export class GitHubMock extends Mock {
    * @param {{body: Uint8Array}} how
    */
   async answer(request, url, { body }) {
-    if (tokenOf(request) === undefined && !/^token /i.test(request.headers.get("authorization") ?? "")) {
+    if (
+      tokenOf(request) === undefined &&
+      !/^token /i.test(request.headers.get("authorization") ?? "")
+    ) {
       return { response: Response.json({ message: "Requires authentication" }, { status: 401 }) };
     }
     const [, owner, repo, rest = ""] = /^\/repos\/([^/]+)\/([^/]+)\/(.+)$/.exec(url.pathname) ?? [];
@@ -94,11 +100,19 @@ export class GitHubMock extends Mock {
         return { response: this.#page(url, ours), touched: [`pr:${number}`] };
       }
       case "POST issues/:n/comments":
-        return { response: Response.json(this.#add(number, text(), DEFAULT_LOGIN), { status: 201 }), touched: [`pr:${number}`] };
+        return {
+          response: Response.json(this.#add(number, text(), DEFAULT_LOGIN), { status: 201 }),
+          touched: [`pr:${number}`],
+        };
       case "PATCH issues/comments/:n":
         if (comment === undefined) return { response: missing };
         if (comment.user.login !== DEFAULT_LOGIN) {
-          return { response: Response.json({ message: "Resource not accessible by integration" }, { status: 403 }) };
+          return {
+            response: Response.json(
+              { message: "Resource not accessible by integration" },
+              { status: 403 },
+            ),
+          };
         }
         if (comment.body !== text()) {
           comment.body = text();
@@ -130,7 +144,14 @@ export class GitHubMock extends Mock {
   #add(issue, body, login) {
     const now = new Date().toISOString();
     const type = login.endsWith("[bot]") ? "Bot" : "User";
-    const comment = { id: ++this.state.made, issue, body, user: { login, type }, created_at: now, updated_at: now };
+    const comment = {
+      id: ++this.state.made,
+      issue,
+      body,
+      user: { login, type },
+      created_at: now,
+      updated_at: now,
+    };
     this.state.comments.push(comment);
     return comment;
   }

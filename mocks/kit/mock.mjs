@@ -139,7 +139,9 @@ export class Mock {
       touched: answer.touched ?? [],
       known: !carriedOut || answer.known !== false,
       body: (answer.body ?? new TextDecoder().decode(body)).slice(0, 4_096),
-      ...(fault === undefined ? {} : { fault: `${status}${fault.late ? " late" : ""}${fault.half ? " half" : ""}` }),
+      ...(fault === undefined
+        ? {}
+        : { fault: `${status}${fault.late ? " late" : ""}${fault.half ? " half" : ""}` }),
     };
     this.#log.push(entry);
     if (this.#log.length > this.#logLimit) this.#log.shift();
@@ -194,7 +196,9 @@ export class Mock {
         const id = rest.split("/")[1];
         if (id === undefined) return Response.json({ messages: this.#log });
         const entry = this.#log.find((candidate) => String(candidate.id) === id);
-        return entry ? Response.json(entry) : Response.json({ error: "no such message" }, { status: 404 });
+        return entry
+          ? Response.json(entry)
+          : Response.json({ error: "no such message" }, { status: 404 });
       }
       case "GET state":
         return Response.json(this.snapshot());

@@ -41,7 +41,9 @@ export async function refuse(request, required) {
   if (!required) return undefined;
   const given = tokenOf(request);
   if (given !== undefined && same(await hash(given), await hash(required))) return undefined;
-  if (new URL(request.url).pathname === "/__mocks/meta") return Response.json({ authorized: false });
+  if (new URL(request.url).pathname === "/__mocks/meta") {
+    return Response.json({ authorized: false });
+  }
   return Response.json(
     { error: "this stand-in wants its token: as bearer, X-Mocks-Token, ?mocks_token= or a cookie" },
     { status: 401, headers: { "www-authenticate": "Bearer" } },

@@ -58,16 +58,27 @@ test("killed after each step on the way up, it comes up as if nothing had happen
     /^POST \S+\/query .*INSERT OR IGNORE INTO preview_seeds/,
     /^POST \S+\/issues\/7\/comments/,
   ]) {
-    assert.ok(steps.some((one) => step.test(one)), `${step} ended no run of\n${steps.join("\n")}`);
+    assert.ok(
+      steps.some((one) => step.test(one)),
+      `${step} ended no run of\n${steps.join("\n")}`,
+    );
   }
 });
 
 test("killed after each step on the way down, it leaves nothing", async () => {
   const steps = await runKilling(DOWN);
-  assert.deepEqual(shape(killed.cloud), { workers: {}, databases: {}, namespaces: [], workflows: {} });
+  assert.deepEqual(shape(killed.cloud), {
+    workers: {},
+    databases: {},
+    namespaces: [],
+    workflows: {},
+  });
   assert.match(killed.hub.state.comments[0]?.body ?? "", /torn down/);
   for (const kind of ["workers/scripts", "workflows", "storage/kv/namespaces", "d1/database"]) {
-    assert.ok(steps.some((one) => one.startsWith("DELETE") && one.includes(`/${kind}/`)), kind);
+    assert.ok(
+      steps.some((one) => one.startsWith("DELETE") && one.includes(`/${kind}/`)),
+      kind,
+    );
   }
 });
 
@@ -83,8 +94,10 @@ async function runKilling(commands) {
   let running = 0;
   const answering = async (/** @type {import("../../mocks/kit/mock.mjs").Entry} */ entry) => {
     // A worker's own writes are the database's, so a visit is known by its method.
-    const isChange = entry.changed || (entry.method === "POST" && entry.path.startsWith("/__workers/"));
-    const body = entry.path.includes("/query") || entry.path.startsWith("/__workers/") ? ` ${entry.body}` : "";
+    const isChange =
+      entry.changed || (entry.method === "POST" && entry.path.startsWith("/__workers/"));
+    const body =
+      entry.path.includes("/query") || entry.path.startsWith("/__workers/") ? ` ${entry.body}` : "";
     const step = `${entry.method} ${entry.path}${body.replace(/\s+/g, " ")}`;
     if (!isChange || steps.has(step)) return;
     steps.add(step);
@@ -102,7 +115,7 @@ async function runKilling(commands) {
     }
     if (!wasKilled) return [...steps];
   }
-  assert.fail(`still not done after ${MAX_RUNS} runs:\n${[...steps].join("\n")}`);
+  return assert.fail(`still not done after ${MAX_RUNS} runs:\n${[...steps].join("\n")}`);
 }
 
 /**

@@ -7,7 +7,13 @@ import { after, test } from "node:test";
 import { OTHER_SHA, SHA, open, rows, shape } from "./stage.mjs";
 
 /** Names that a careless prefix or pattern takes for those of #7. */
-const NEIGHBOURS = ["holdfast", "holdfast-pr-71", "holdfast-pr-70-mock-echo", "my-holdfast-pr-7", "holdfast-pr-7x"];
+const NEIGHBOURS = [
+  "holdfast",
+  "holdfast-pr-71",
+  "holdfast-pr-70-mock-echo",
+  "my-holdfast-pr-7",
+  "holdfast-pr-7x",
+];
 
 const LIFE = /** @type {[string, string[]][]} */ ([
   ["ensure", []],
@@ -41,14 +47,24 @@ test("a preview comes up with everything of its own", async () => {
     "secret_text HOLDFAST_SECRETS_KEY (secret)",
     "worker_loader LOADER ",
   ]) {
-    assert.ok(worker?.bindings.includes(binding), `${binding} is missing from ${worker?.bindings.join("\n")}`);
+    assert.ok(
+      worker?.bindings.includes(binding),
+      `${binding} is missing from ${worker?.bindings.join("\n")}`,
+    );
   }
   assert.ok(worker?.bindings.some((one) => one.endsWith("/holdfast-pr-7-mock-echo/api")));
-  assert.deepEqual(databases["holdfast-pr-7-db"], ["d1_migrations", "notes", "preview_seeds", "runs"]);
+  assert.deepEqual(databases["holdfast-pr-7-db"], [
+    "d1_migrations",
+    "notes",
+    "preview_seeds",
+    "runs",
+  ]);
   assert.ok(namespaces.includes("holdfast-pr-7-cache-kv"));
   assert.equal(workflows["holdfast-pr-7-workflow"], "holdfast-pr-7 Flow");
   assert.deepEqual(
-    (await rows(stage.cloud, "holdfast-pr-7-db", "SELECT id FROM runs ORDER BY id")).map(({ id }) => id),
+    (await rows(stage.cloud, "holdfast-pr-7-db", "SELECT id FROM runs ORDER BY id")).map(
+      ({ id }) => id,
+    ),
     ["preview-seed-first", "preview-seed-second"],
   );
 });
@@ -59,7 +75,11 @@ test("its secrets are fresh, and on no disk, in no output and in no comment", as
     .map(({ text }) => String(text));
   assert.equal(new Set(values).size, 3);
   for (const value of values) assert.ok(value.length >= 43, "256 bits");
-  const said = JSON.stringify([stage.cloud.log, stage.hub.state, fs.readdirSync(stage.project, { recursive: true })]);
+  const said = JSON.stringify([
+    stage.cloud.log,
+    stage.hub.state,
+    fs.readdirSync(stage.project, { recursive: true }),
+  ]);
   for (const value of values) assert.ok(!said.includes(value));
   assert.ok(!fs.existsSync(path.join(stage.project, ".holdfast/deploy/holdfast-pr-7")));
 });
@@ -71,8 +91,14 @@ test("said again, no step changes anything", async () => {
     const ended = await stage.preview(command, 7, args);
     assert.equal(ended.code, 0, `${command}: ${ended.stderr}`);
   }
-  assert.deepEqual(stage.cloud.log.slice(from).filter(({ changed }) => changed), []);
-  assert.deepEqual([JSON.stringify(stage.cloud.snapshot()), JSON.stringify(stage.hub.state)], before);
+  assert.deepEqual(
+    stage.cloud.log.slice(from).filter(({ changed }) => changed),
+    [],
+  );
+  assert.deepEqual(
+    [JSON.stringify(stage.cloud.snapshot()), JSON.stringify(stage.hub.state)],
+    before,
+  );
 });
 
 test("a push brings the commit and leaves the data, the keys and the ids", async () => {
@@ -109,9 +135,14 @@ test("no request that changed something was about anything else", () => {
   assert.ok(changing.length > 20);
   for (const { method, path: at, touched } of changing) {
     assert.ok(touched.length > 0, `${method} ${at}`);
-    for (const name of touched) assert.match(name, /^[a-z0-9]+:holdfast-pr-7(-|$)/, `${method} ${at}`);
+    for (const name of touched) {
+      assert.match(name, /^[a-z0-9]+:holdfast-pr-7(-|$)/, `${method} ${at}`);
+    }
   }
-  assert.deepEqual(stage.cloud.log.filter(({ known }) => !known), []);
+  assert.deepEqual(
+    stage.cloud.log.filter(({ known }) => !known),
+    [],
+  );
 });
 
 /**
@@ -127,12 +158,24 @@ async function settle(name) {
     ...{ compatibility_date: "", compatibility_flags: [], annotations: {} },
   };
   state.scripts[name] = {
-    ...{ tag: name, created_on, versions: [version], subdomain: { enabled: true, previews_enabled: false } },
+    ...{
+      tag: name,
+      created_on,
+      versions: [version],
+      subdomain: { enabled: true, previews_enabled: false },
+    },
     ...{ schedules: [], settings: {}, secretRevisions: {} },
     deployments: [{ id: stage.cloud.uuid(), created_on, version_id: version.id, annotations: {} }],
   };
   const uuid = stage.cloud.uuid();
-  state.databases[uuid] = { uuid, name: `${name}-db`, created_at: created_on, changes: 0, tables: [], failuresLeft: 0 };
+  state.databases[uuid] = {
+    uuid,
+    name: `${name}-db`,
+    created_at: created_on,
+    changes: 0,
+    tables: [],
+    failuresLeft: 0,
+  };
   const id = stage.cloud.uuid();
   state.namespaces[id] = { id, title: `${name}-kv`, keys: {} };
   state.workflows[`${name}-workflow`] = {

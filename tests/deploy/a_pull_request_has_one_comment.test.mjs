@@ -62,7 +62,13 @@ test("it shows status, commit, both addresses, time, log and every resource", ()
     databases: [{ name: "holdfast-pr-7-db", id: "an-id" }],
     namespaces: [{ name: "holdfast-pr-7-cache-kv", id: "another-id" }],
     workflows: ["holdfast-pr-7-workflow"],
-    mocks: [{ service: "sentry", name: "holdfast-pr-7-mock-sentry", url: "https://holdfast-pr-7-mock-sentry.name.workers.dev" }],
+    mocks: [
+      {
+        service: "sentry",
+        name: "holdfast-pr-7-mock-sentry",
+        url: "https://holdfast-pr-7-mock-sentry.name.workers.dev",
+      },
+    ],
   });
   assert.equal(
     body,
@@ -86,7 +92,8 @@ test("it shows status, commit, both addresses, time, log and every resource", ()
   );
 });
 
-const ours = () => stage.hub.state.comments.filter(({ user }) => user.login === "github-actions[bot]");
+const ours = () =>
+  stage.hub.state.comments.filter(({ user }) => user.login === "github-actions[bot]");
 
 /** @param {string} status */
 async function comment(status) {

@@ -31,7 +31,9 @@ test("a refused removal is not tried again, and the rest is removed", async () =
   const ended = await stage.preview("cleanup", 7);
   assert.equal(ended.code, 1);
   assert.deepEqual(ended.result.left, ["d1:holdfast-pr-7-db"]);
-  const tries = stage.cloud.log.filter(({ method, path }) => method === "DELETE" && path.includes("/d1/"));
+  const tries = stage.cloud.log.filter(
+    ({ method, path }) => method === "DELETE" && path.includes("/d1/"),
+  );
   assert.equal(tries.length, 1);
   assert.deepEqual(shape(stage.cloud).namespaces, []);
 });
@@ -51,7 +53,12 @@ test("what only an older version made is removed as well", async () => {
   stage.cloud.state.namespaces.old = { id: "old", title: "holdfast-pr-7-sessions", keys: {} };
   const ended = await stage.preview("cleanup", 7);
   assert.equal(ended.code, 0, ended.stderr);
-  assert.deepEqual(shape(stage.cloud), { workers: {}, databases: {}, namespaces: [], workflows: {} });
+  assert.deepEqual(shape(stage.cloud), {
+    workers: {},
+    databases: {},
+    namespaces: [],
+    workflows: {},
+  });
 });
 
 test("a dry run tells what it would remove, and removes nothing", async () => {
@@ -70,7 +77,13 @@ test("a sweep removes the previews of pull requests that are not open, on any pa
   stage.cloud.state.pageSize = 1;
   stage.hub.state.pageSize = 1;
   Object.assign(stage.hub.state.pulls, { 7: "closed", 8: "open", 71: "open" });
-  const ended = await stage.run("preview", ["sweep", "--sha", "1234567", "--project", stage.project]);
+  const ended = await stage.run("preview", [
+    "sweep",
+    "--sha",
+    "1234567",
+    "--project",
+    stage.project,
+  ]);
   assert.equal(ended.code, 0, ended.stderr);
   assert.deepEqual(ended.result.open, [8, 71]);
   assert.deepEqual(Object.keys(shape(stage.cloud).databases), [
@@ -83,7 +96,13 @@ test("a sweep removes the previews of pull requests that are not open, on any pa
 test("a sweep that cannot ask which are open removes nothing", async () => {
   place(7);
   stage.hub.inject({ path: "/pulls", status: 403, times: 99 });
-  const ended = await stage.run("preview", ["sweep", "--sha", "1234567", "--project", stage.project]);
+  const ended = await stage.run("preview", [
+    "sweep",
+    "--sha",
+    "1234567",
+    "--project",
+    stage.project,
+  ]);
   assert.equal(ended.code, 1);
   assert.deepEqual(Object.keys(shape(stage.cloud).databases), ["holdfast-pr-7-db"]);
 });
@@ -104,7 +123,12 @@ function place(...prs) {
     const id = stage.cloud.uuid();
     stage.cloud.state.namespaces[id] = { id, title: `holdfast-pr-${pr}-cache-kv`, keys: {} };
     const name = `holdfast-pr-${pr}-workflow`;
-    const rest = { script_name: `holdfast-pr-${pr}`, class_name: "Flow", created_on: "", instances: {} };
+    const rest = {
+      script_name: `holdfast-pr-${pr}`,
+      class_name: "Flow",
+      created_on: "",
+      instances: {},
+    };
     stage.cloud.state.workflows[name] = { id, name, ...rest };
   }
 }
@@ -112,5 +136,12 @@ function place(...prs) {
 /** @param {string} name */
 function database(name) {
   const uuid = stage.cloud.uuid();
-  stage.cloud.state.databases[uuid] = { uuid, name, created_at: "", changes: 0, tables: [], failuresLeft: 0 };
+  stage.cloud.state.databases[uuid] = {
+    uuid,
+    name,
+    created_at: "",
+    changes: 0,
+    tables: [],
+    failuresLeft: 0,
+  };
 }

@@ -73,7 +73,11 @@ describe("a preview comes up and goes away all the same", { concurrency: true },
         const uuid = stage.cloud.uuid();
         const rest = { created_at: "", changes: 0, tables: [], failuresLeft: 0 };
         stage.cloud.state.databases[uuid] = { uuid, name: `holdfast-pr-7${other}-db`, ...rest };
-        stage.cloud.state.namespaces[uuid] = { id: uuid, title: `holdfast-pr-7${other}-cache-kv`, keys: {} };
+        stage.cloud.state.namespaces[uuid] = {
+          id: uuid,
+          title: `holdfast-pr-7${other}-cache-kv`,
+          keys: {},
+        };
       }
       for (const fault of faults) stage.cloud.inject(fault);
       stage.hub.inject({ method: "POST", path: "/comments$", status: 502 });
@@ -82,18 +86,39 @@ describe("a preview comes up and goes away all the same", { concurrency: true },
         assert.equal(ended.code, 0, `${command}: ${ended.stderr}`);
       }
       const hit = stage.cloud.log.filter(({ fault }) => fault !== undefined).length;
-      assert.equal(hit, faults.reduce((sum, { times = 1 }) => sum + times, 0), "every fault was hit");
+      assert.equal(
+        hit,
+        faults.reduce((sum, { times = 1 }) => sum + times, 0),
+        "every fault was hit",
+      );
       const { workers, databases, workflows } = shape(stage.cloud);
       assert.ok(workers["holdfast-pr-7"]?.subdomain.enabled);
       assert.deepEqual(workers["holdfast-pr-7"]?.schedules, ["* * * * *"]);
-      assert.deepEqual(databases["holdfast-pr-7-db"], ["d1_migrations", "notes", "preview_seeds", "runs"]);
+      assert.deepEqual(databases["holdfast-pr-7-db"], [
+        "d1_migrations",
+        "notes",
+        "preview_seeds",
+        "runs",
+      ]);
       assert.deepEqual(workflows, { "holdfast-pr-7-workflow": "holdfast-pr-7 Flow" });
       assert.equal((await rows(stage.cloud, "holdfast-pr-7-db", "SELECT id FROM runs")).length, 2);
       assert.equal(stage.hub.state.comments.length, 1);
 
       stage.cloud.inject({ method: "DELETE", path: UPLOAD, status: 504, late: true });
-      stage.cloud.inject({ method: "DELETE", path: WORKFLOW, status: 429, retryAfter: 0, times: 2 });
-      stage.cloud.inject({ method: "DELETE", path: "/d1/database/", status: 500, late: true, times: 2 });
+      stage.cloud.inject({
+        method: "DELETE",
+        path: WORKFLOW,
+        status: 429,
+        retryAfter: 0,
+        times: 2,
+      });
+      stage.cloud.inject({
+        method: "DELETE",
+        path: "/d1/database/",
+        status: 500,
+        late: true,
+        times: 2,
+      });
       const cleaned = await stage.preview("cleanup", 7);
       assert.equal(cleaned.code, 0, cleaned.stderr);
       assert.deepEqual(cleaned.result.failures, []);

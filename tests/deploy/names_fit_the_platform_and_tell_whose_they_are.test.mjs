@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { belongsTo, previewNames, pullRequestOf } from "../../scripts/lib/cloud/names.mjs";
 
-const LONG = "a-fork-of-holdfast-with-a-name-that-goes-on-and-on-and-on-until-nothing-fits-any-more";
+const LONG =
+  "a-fork-of-holdfast-with-a-name-that-goes-on-and-on-and-on-until-nothing-fits-any-more";
 
 test("the names of a preview are as the docs say", () => {
   const names = previewNames("holdfast", 7);
@@ -22,13 +23,21 @@ test("whatever the project, the number and the service are, the names fit", () =
     for (const pr of [1, 7, 123_456, 9_007_199_254_740_991]) {
       const names = previewNames(base, pr);
       const hosts = [names.worker, names.mock("sentry"), names.mock(LONG), names.mock(`${LONG}2`)];
-      const others = [names.database("DB"), names.database(LONG), names.namespace(LONG), names.workflow(LONG)];
+      const others = [
+        names.database("DB"),
+        names.database(LONG),
+        names.namespace(LONG),
+        names.workflow(LONG),
+      ];
       for (const name of [...hosts, ...others]) {
         assert.match(name, /^[a-z0-9][a-z0-9-]*[a-z0-9]$/);
         assert.ok(name.length <= 63, `${name} has ${name.length} characters`);
         assert.equal(pullRequestOf(base, name), pr, name);
       }
-      assert.ok(`00000000-${names.worker}`.length <= 63, "the address of a version is one label too");
+      assert.ok(
+        `00000000-${names.worker}`.length <= 63,
+        "the address of a version is one label too",
+      );
       assert.equal(new Set([...hosts, ...others]).size, 8);
       assert.match(names.database(LONG), /-db$/);
     }

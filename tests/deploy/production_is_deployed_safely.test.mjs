@@ -14,15 +14,24 @@ test("a dry run says what it would do, and does nothing", async () => {
   const before = JSON.stringify(stage.cloud.snapshot());
   const ended = await stage.deploy(["--dry-run"]);
   assert.equal(ended.code, 0, ended.stderr);
-  for (const told of ["would create the D1 database holdfast-db", "0001_runs.sql", "would deploy holdfast "]) {
+  for (const told of [
+    "would create the D1 database holdfast-db",
+    "0001_runs.sql",
+    "would deploy holdfast ",
+  ]) {
     assert.ok(ended.stderr.includes(told), ended.stderr);
   }
   assert.equal(JSON.stringify(stage.cloud.snapshot()), before);
-  assert.deepEqual(stage.cloud.log.filter(({ method }) => method !== "GET"), []);
+  assert.deepEqual(
+    stage.cloud.log.filter(({ method }) => method !== "GET"),
+    [],
+  );
 });
 
 test("from nothing, one command brings it up", async () => {
-  const ended = await stage.deploy([], { env: { HOLDFAST_ADMIN_TOKEN: "a token of the operator's own" } });
+  const ended = await stage.deploy([], {
+    env: { HOLDFAST_ADMIN_TOKEN: "a token of the operator's own" },
+  });
   assert.equal(ended.code, 0, ended.stderr);
   assert.equal(ended.result.url, `${stage.env.WORKERS_DEV_URL?.replace("{name}", "holdfast")}`);
   assert.match(ended.stderr, /Holdfast 111111111111 answers at http/);
@@ -32,7 +41,9 @@ test("from nothing, one command brings it up", async () => {
   assert.deepEqual(workflows, { "holdfast-workflows": "holdfast Flow" });
   assert.equal(secret("HOLDFAST_ADMIN_TOKEN"), "a token of the operator's own");
   assert.ok(!(ended.stdout + ended.stderr).includes("a token of the operator's own"));
-  assert.ok(!fs.readFileSync(path.join(stage.project, "wrangler.toml"), "utf8").includes("00000001"));
+  assert.ok(
+    !fs.readFileSync(path.join(stage.project, "wrangler.toml"), "utf8").includes("00000001"),
+  );
 });
 
 test("a second time it changes nothing", async () => {
@@ -40,14 +51,21 @@ test("a second time it changes nothing", async () => {
   const ended = await stage.deploy([], { env: { HOLDFAST_ADMIN_TOKEN: "another token" } });
   assert.equal(ended.code, 0, ended.stderr);
   assert.equal(ended.result.changed, false);
-  assert.deepEqual(stage.cloud.log.slice(from).filter(({ changed }) => changed), []);
+  assert.deepEqual(
+    stage.cloud.log.slice(from).filter(({ changed }) => changed),
+    [],
+  );
 });
 
 test("an upgrade applies what is pending and keeps rows, secrets and the dashboard's secrets", async () => {
   const keys = [secret("HOLDFAST_SIGNING_KEY"), secret("HOLDFAST_SECRETS_KEY")];
   const id = Object.values(stage.cloud.state.databases)[0]?.uuid ?? "";
-  await stage.cloud.platform.query(id, [{ sql: "INSERT INTO runs VALUES ('kept', 'x')", params: [] }]);
-  stage.cloud.live("holdfast")?.bindings.push({ type: "secret_text", name: "OPERATORS_OWN", text: "x" });
+  await stage.cloud.platform.query(id, [
+    { sql: "INSERT INTO runs VALUES ('kept', 'x')", params: [] },
+  ]);
+  stage.cloud
+    .live("holdfast")
+    ?.bindings.push({ type: "secret_text", name: "OPERATORS_OWN", text: "x" });
   fs.writeFileSync(
     path.join(stage.project, "migrations/0003_more.sql"),
     "CREATE TABLE more (id TEXT) STRICT;\nCREATE TRIGGER t AFTER INSERT ON more BEGIN SELECT 1; SELECT 2; END;\n",
@@ -68,7 +86,9 @@ test("a migration that fails stops the deploy before the worker, and is not half
   assert.equal(ended.code, 1);
   assert.match(ended.stderr, /syntax error/);
   assert.ok(!shape(stage.cloud).databases["holdfast-db"]?.includes("half"));
-  const sha = stage.cloud.live("holdfast")?.bindings.find(({ name }) => name === "COMMIT_SHA")?.text;
+  const sha = stage.cloud
+    .live("holdfast")
+    ?.bindings.find(({ name }) => name === "COMMIT_SHA")?.text;
   assert.equal(sha, OTHER_SHA);
 });
 
@@ -90,7 +110,9 @@ test("a plan without Worker Loader is named, with what to do", async (t) => {
   const ended = await free.deploy();
   assert.equal(ended.code, 1);
   assert.match(ended.stderr, /error: .*plan has no Worker Loader.*Workers Paid/);
-  const uploads = free.cloud.log.filter(({ method, path: at }) => method === "PUT" && at.includes("/scripts/"));
+  const uploads = free.cloud.log.filter(
+    ({ method, path: at }) => method === "PUT" && at.includes("/scripts/"),
+  );
   assert.equal(uploads.length, 1, "a plan does not change by trying again");
 });
 
@@ -104,7 +126,10 @@ test("an account without a workers.dev name, several accounts, no token: each is
   bare.cloud.state.accounts = 2;
   const torn = await bare.deploy();
   assert.equal(torn.code, 1);
-  assert.match(torn.stderr, /error: CLOUDFLARE_ACCOUNT_ID is not set, and the token reaches 2 accounts: Stand-in/);
+  assert.match(
+    torn.stderr,
+    /error: CLOUDFLARE_ACCOUNT_ID is not set, and the token reaches 2 accounts: Stand-in/,
+  );
   const chosen = await bare.deploy(["--dry-run"], { env: { CLOUDFLARE_ACCOUNT_ID: ACCOUNT } });
   assert.equal(chosen.code, 0, chosen.stderr);
   const tokenless = await bare.deploy([], { env: { CLOUDFLARE_API_TOKEN: "" } });

@@ -73,7 +73,13 @@ export async function open() {
       child.once("error", reject);
       child.once("close", (code, signal) => {
         clearTimeout(timer);
-        resolve({ code, signal, stdout, stderr, result: stdout === "" ? undefined : JSON.parse(stdout) });
+        resolve({
+          code,
+          signal,
+          stdout,
+          stderr,
+          result: stdout === "" ? undefined : JSON.parse(stdout),
+        });
       });
     });
 
@@ -90,7 +96,11 @@ export async function open() {
      * @param {Parameters<typeof run>[2]} [options]
      */
     preview: (command, pr, args = [], options = {}) =>
-      run("preview", [command, "--pr", String(pr), "--sha", SHA, "--project", project, ...args], options),
+      run(
+        "preview",
+        [command, "--pr", String(pr), "--sha", SHA, "--project", project, ...args],
+        options,
+      ),
     /**
      * @param {string[]} [args]
      * @param {Parameters<typeof run>[2]} [options]
@@ -130,7 +140,12 @@ export function shape(cloud) {
     ...Object.values(databases).map(({ uuid, name }) => /** @type {const} */ ([uuid, name])),
     ...Object.values(namespaces).map(({ id, title }) => /** @type {const} */ ([id, title])),
   ]);
-  const byName = (/** @type {[string, unknown][]} */ entries) =>
+  /**
+   * @template T
+   * @param {[string, T][]} entries
+   * @returns {Record<string, T>}
+   */
+  const byName = (entries) =>
     Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
   return {
     workers: byName(
@@ -141,7 +156,10 @@ export function shape(cloud) {
           {
             bindings: (live?.bindings ?? [])
               .map(({ name: binding, type, text, ...rest }) => {
-                const value = type === "secret_text" ? "(secret)" : (text ?? rest.id ?? rest.namespace_id ?? "");
+                const value =
+                  type === "secret_text"
+                    ? "(secret)"
+                    : (text ?? rest.id ?? rest.namespace_id ?? "");
                 return `${type} ${binding} ${ids.get(value) ?? value}`;
               })
               .sort(),
@@ -153,9 +171,14 @@ export function shape(cloud) {
       }),
     ),
     databases: byName(Object.values(databases).map(({ name, tables }) => [name, tables])),
-    namespaces: Object.values(namespaces).map(({ title }) => title).sort(),
+    namespaces: Object.values(namespaces)
+      .map(({ title }) => title)
+      .sort(),
     workflows: byName(
-      Object.values(workflows).map(({ name, script_name, class_name }) => [name, `${script_name} ${class_name}`]),
+      Object.values(workflows).map(({ name, script_name, class_name }) => [
+        name,
+        `${script_name} ${class_name}`,
+      ]),
     ),
   };
 }

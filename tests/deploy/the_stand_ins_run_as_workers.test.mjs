@@ -28,7 +28,11 @@ test("the real wrangler deploys to Cloudflare's stand-in in workerd", async () =
   closing.push(() => fs.rmSync(dir, { recursive: true }));
   fs.cpSync(path.join(CHECKOUT, "tests/deploy/fixture"), dir, { recursive: true });
   const config = path.join(dir, "wrangler.json");
-  const database = { binding: "DB", database_name: "holdfast-db", database_id: created.result.uuid };
+  const database = {
+    binding: "DB",
+    database_name: "holdfast-db",
+    database_id: created.result.uuid,
+  };
   fs.writeFileSync(
     config,
     JSON.stringify({
@@ -42,10 +46,7 @@ test("the real wrangler deploys to Cloudflare's stand-in in workerd", async () =
       workers_dev: true,
     }),
   );
-  for (const args of [
-    ["d1", "migrations", "apply", "DB", "--remote"],
-    ["deploy"],
-  ]) {
+  for (const args of [["d1", "migrations", "apply", "DB", "--remote"], ["deploy"]]) {
     const { code, output } = await wrangler([...args, "--config", config], url);
     assert.equal(code, 0, output);
   }
@@ -60,9 +61,13 @@ test("the real wrangler deploys to Cloudflare's stand-in in workerd", async () =
   assert.equal((await api(url, "POST", `/d1/database/${id}/query`, failing)).status, 400);
   const none = await api(url, "POST", `/d1/database/${id}/query`, { sql: "SELECT * FROM runs" });
   assert.deepEqual(none.result[0].results, [], "a failed batch is undone");
-  const health = await fetch(`${url}/__workers/holdfast/health`, { headers: { authorization: "Bearer t" } });
+  const health = await fetch(`${url}/__workers/holdfast/health`, {
+    headers: { authorization: "Bearer t" },
+  });
   assert.deepEqual(await health.json(), { ok: true, version: "stand-in", commitSha: "abc" });
-  const state = await (await fetch(`${url}/__mocks/state`, { headers: { authorization: "Bearer other" } })).json();
+  const state = await (
+    await fetch(`${url}/__mocks/state`, { headers: { authorization: "Bearer other" } })
+  ).json();
   assert.deepEqual(state.scripts, {}, "another token has another state");
 });
 
@@ -80,7 +85,9 @@ test("its page shows what it was asked, as text", async () => {
   assert.match(html, /KV namespaces: <strong>1</);
   const meta = await (await fetch(`${url}/__mocks/meta?mocks_token=t`)).json();
   assert.deepEqual([meta.requests, meta.counters["KV namespaces"]], [2, 1]);
-  const messages = await (await fetch(`${url}/__mocks/messages`, { headers: { cookie: "mocks_token=t" } })).json();
+  const messages = await (
+    await fetch(`${url}/__mocks/messages`, { headers: { cookie: "mocks_token=t" } })
+  ).json();
   assert.deepEqual(
     messages.messages.map((/** @type {any} */ { known, status }) => [known, status]),
     [
@@ -89,7 +96,9 @@ test("its page shows what it was asked, as text", async () => {
     ],
   );
   await fetch(`${url}/__mocks/clear`, { method: "POST", headers: { "x-mocks-token": "t" } });
-  const cleared = await (await fetch(`${url}/__mocks/meta`, { headers: { "x-mocks-token": "t" } })).json();
+  const cleared = await (
+    await fetch(`${url}/__mocks/meta`, { headers: { "x-mocks-token": "t" } })
+  ).json();
   assert.equal(cleared.counters["KV namespaces"], 0);
 });
 
@@ -97,13 +106,20 @@ test("with a token configured, only who has it is let in", async () => {
   const url = await start("github", { MOCKS_TOKEN: "right" });
   const at = `${url}/repos/o/r/issues/1/comments`;
   const post = { method: "POST", body: JSON.stringify({ body: "hello" }) };
-  for (const headers of [{}, { authorization: "Bearer wrong" }, { cookie: "mocks_token=" }]) {
+  for (const headers of /** @type {Record<string, string>[]} */ ([
+    {},
+    { authorization: "Bearer wrong" },
+    { cookie: "mocks_token=" },
+  ])) {
     assert.equal((await fetch(at, { ...post, headers })).status, 401);
     assert.equal((await fetch(`${url}/__mocks`, { headers })).status, 401);
     const meta = await (await fetch(`${url}/__mocks/meta`, { headers })).json();
     assert.deepEqual(meta, { authorized: false });
   }
-  assert.equal((await fetch(at, { ...post, headers: { authorization: "Bearer right" } })).status, 201);
+  assert.equal(
+    (await fetch(at, { ...post, headers: { authorization: "Bearer right" } })).status,
+    201,
+  );
   const meta = await (await fetch(`${url}/__mocks/meta?mocks_token=right`)).json();
   assert.equal(meta.counters.comments, 1);
 });
@@ -115,7 +131,9 @@ test("with a token configured, only who has it is let in", async () => {
  */
 async function start(service, variables = {}) {
   const dir = path.join(CHECKOUT, "mocks", service);
-  const { main, durableObjects } = JSON.parse(fs.readFileSync(path.join(dir, "preview.json"), "utf8"));
+  const { main, durableObjects } = JSON.parse(
+    fs.readFileSync(path.join(dir, "preview.json"), "utf8"),
+  );
   const built = await esbuild.build({
     entryPoints: [path.join(dir, main)],
     bundle: true,
@@ -136,9 +154,14 @@ async function start(service, variables = {}) {
           },
           env: {
             ...Object.fromEntries(
-              classes.map(([binding, exportName]) => [binding, { type: "durable-object", exportName, worker: service }]),
+              classes.map(([binding, exportName]) => [
+                binding,
+                { type: "durable-object", exportName, worker: service },
+              ]),
             ),
-            ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, { type: "text", value }])),
+            ...Object.fromEntries(
+              Object.entries(variables).map(([name, value]) => [name, { type: "text", value }]),
+            ),
           },
           exports: Object.fromEntries(
             classes.map(([, name]) => [name, { type: "durable-object", storage: "sqlite" }]),

@@ -105,12 +105,18 @@ async function removeAll(cloud, belongs, dryRun) {
   const after = mine.length === 0 ? before : await inventory(cloud);
   const left = after.resources.filter(({ name }) => belongs(name));
   // What failed and is gone all the same (a removal whose answer was lost) is no failure.
-  const isLeft = (/** @type {string} */ what) => left.some(({ kind, name }) => `${kind}:${name}` === what);
+  const isLeft = (/** @type {string} */ what) =>
+    left.some(({ kind, name }) => `${kind}:${name}` === what);
   const failures = [
     ...after.failures,
     ...outcome.failures.filter(({ what }) => isLeft(what) || after.failures.length > 0),
   ];
-  return { removed: outcome.removed, found, failures, left: left.map(({ kind, name }) => `${kind}:${name}`) };
+  return {
+    removed: outcome.removed,
+    found,
+    failures,
+    left: left.map(({ kind, name }) => `${kind}:${name}`),
+  };
 }
 
 /**

@@ -340,7 +340,11 @@ export class Cloudflare {
     /** @type {any[]} */
     const items = [];
     for (let page = 1; ; page += 1) {
-      const params = new URLSearchParams({ ...query, page: String(page), per_page: String(PER_PAGE) });
+      const params = new URLSearchParams({
+        ...query,
+        page: String(page),
+        per_page: String(PER_PAGE),
+      });
       const { result, result_info: info } = await this.#request("GET", `${path}?${params}`);
       items.push(...(result ?? []));
       const total = info?.total_count;
@@ -357,10 +361,14 @@ export class Cloudflare {
    */
   async #request(method, path, body) {
     const headers = { authorization: `Bearer ${this.#token}`, "user-agent": "holdfast-deploy" };
-    const answer = await requestJson(`${this.#base}${path}`, { method, headers, body }, (_, failed) => {
-      const [first] = failed?.errors ?? [];
-      return { code: first?.code, message: first?.message ?? "" };
-    });
+    const answer = await requestJson(
+      `${this.#base}${path}`,
+      { method, headers, body },
+      (_, failed) => {
+        const [first] = failed?.errors ?? [];
+        return { code: first?.code, message: first?.message ?? "" };
+      },
+    );
     return answer.body ?? {};
   }
 }

@@ -35,8 +35,14 @@ export async function ensureCommand(target) {
   const found = await ensure(target);
   return {
     ...about(target),
-    databases: environment.databases.map(({ binding, name }) => ({ name, id: found.databases[binding] })),
-    namespaces: environment.namespaces.map(({ binding, name }) => ({ name, id: found.namespaces[binding] })),
+    databases: environment.databases.map(({ binding, name }) => ({
+      name,
+      id: found.databases[binding],
+    })),
+    namespaces: environment.namespaces.map(({ binding, name }) => ({
+      name,
+      id: found.namespaces[binding],
+    })),
     workflows: environment.workflows.map(({ name }) => name),
     mocks: environment.mocks.map(({ name }) => name),
     created: found.created,
@@ -138,7 +144,9 @@ export async function checkCommand(target) {
   if (!dryRun) {
     await waitForCommit(url, sha);
     for (const mock of mocks) {
-      await waitFor(`${mock}/__mocks/meta`, (status) => (status === 200 ? undefined : `status ${status}`));
+      await waitFor(`${mock}/__mocks/meta`, (status) =>
+        status === 200 ? undefined : `status ${status}`,
+      );
     }
   }
   return { ...about(target), url, ok: !dryRun, mocks };
@@ -174,8 +182,12 @@ export async function commentCommand(target, status) {
           branchUrl: urlOf(environment.worker),
           commitUrl: urlOf(`${live.versionId.slice(0, 8)}-${environment.worker}`),
         }),
-    databases: environment.databases.map(({ name }) => withId(name, databases.find((one) => one.name === name)?.uuid)),
-    namespaces: environment.namespaces.map(({ name }) => withId(name, namespaces.find((one) => one.title === name)?.id)),
+    databases: environment.databases.map(({ name }) =>
+      withId(name, databases.find((one) => one.name === name)?.uuid),
+    ),
+    namespaces: environment.namespaces.map(({ name }) =>
+      withId(name, namespaces.find((one) => one.title === name)?.id),
+    ),
     workflows: environment.workflows.map(({ name }) => name),
     mocks: environment.mocks.map(({ service, name }) => ({
       service,
@@ -205,12 +217,20 @@ export async function cleanupCommand(target) {
   const { pr } = environment;
   if (pr === undefined) throw new Problem("production is not cleaned up");
   removeLeftovers(target);
-  return { pr, ...(dryRun ? { dryRun } : {}), ...(await cleanup(cloud, project.name, pr, { dryRun })) };
+  return {
+    pr,
+    ...(dryRun ? { dryRun } : {}),
+    ...(await cleanup(cloud, project.name, pr, { dryRun })),
+  };
 }
 
 /** @param {Target} target */
 export async function sweepCommand({ cloud, project, dryRun }) {
   // Asked first: without the list of open pull requests nothing may be removed.
   const open = await GitHub.fromEnv(process.env).openPullRequests();
-  return { open, ...(dryRun ? { dryRun } : {}), ...(await sweep(cloud, project.name, open, { dryRun })) };
+  return {
+    open,
+    ...(dryRun ? { dryRun } : {}),
+    ...(await sweep(cloud, project.name, open, { dryRun })),
+  };
 }

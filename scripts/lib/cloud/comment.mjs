@@ -44,7 +44,10 @@ export function commentBody(facts) {
   /** @type {[string, string | undefined][]} */
   const rows = [
     ["Status", STATUS[facts.status]],
-    ["Latest commit", facts.repositoryUrl ? `[${commit}](${facts.repositoryUrl}/commit/${facts.sha})` : commit],
+    [
+      "Latest commit",
+      facts.repositoryUrl ? `[${commit}](${facts.repositoryUrl}/commit/${facts.sha})` : commit,
+    ],
     ["Updated", `${facts.at.slice(0, 16).replace("T", " ")} UTC`],
     ["Log", facts.logUrl ? `[workflow run](${facts.logUrl})` : undefined],
   ];
@@ -55,10 +58,15 @@ export function commentBody(facts) {
       ["Worker", `\`${facts.worker}\``],
       ...facts.databases.map((one) => /** @type {[string, string]} */ (["D1", withId(one)])),
       ...facts.namespaces.map((one) => /** @type {[string, string]} */ (["KV", withId(one)])),
-      ...facts.workflows.map((name) => /** @type {[string, string]} */ (["Workflow", `\`${name}\``])),
+      ...facts.workflows.map(
+        (name) => /** @type {[string, string]} */ (["Workflow", `\`${name}\``]),
+      ),
       ...facts.mocks.map(
         ({ service, name, url }) =>
-          /** @type {[string, string]} */ ([`Mock of ${service}`, url ? `[\`${name}\`](${url}/__mocks)` : `\`${name}\``]),
+          /** @type {[string, string]} */ ([
+            `Mock of ${service}`,
+            url ? `[\`${name}\`](${url}/__mocks)` : `\`${name}\``,
+          ]),
       ),
     );
   }
@@ -85,7 +93,12 @@ function withId({ name, id }) {
  *   request that never had a comment gets none.
  * @returns {Promise<{action: "created" | "updated" | "unchanged" | "none", id?: number, removed: number}>}
  */
-export async function upsertComment(github, pr, body, { dryRun, author = DEFAULT_AUTHOR, onlyUpdate = false }) {
+export async function upsertComment(
+  github,
+  pr,
+  body,
+  { dryRun, author = DEFAULT_AUTHOR, onlyUpdate = false },
+) {
   const ours = (await github.comments(pr)).filter(
     (comment) => comment.user?.login === author && comment.body.includes(MARKER),
   );

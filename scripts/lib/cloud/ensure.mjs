@@ -19,7 +19,9 @@ export async function ensure({ cloud, environment, dryRun }) {
   for (const { binding, name } of environment.namespaces) {
     const known = await cloud.findNamespace(name);
     if (known === undefined) found.created.push(`kv:${name}`);
-    if (known === undefined) say(`${dryRun ? "would create" : "creating"} the KV namespace ${name}`);
+    if (known === undefined) {
+      say(`${dryRun ? "would create" : "creating"} the KV namespace ${name}`);
+    }
     found.namespaces[binding] =
       known?.id ?? (dryRun ? "(missing)" : (await cloud.createNamespace(name)).id);
   }

@@ -16,9 +16,27 @@ export const MOCK_SECRET = "MOCKS_TOKEN";
  */
 const PREVIEWABLE_KEYS = new Set([
   ...["$schema", "name", "main", "account_id", "compatibility_date", "compatibility_flags"],
-  ...["workers_dev", "preview_urls", "build", "rules", "no_bundle", "base_dir", "minify", "define", "alias"],
+  ...[
+    "workers_dev",
+    "preview_urls",
+    "build",
+    "rules",
+    "no_bundle",
+    "base_dir",
+    "minify",
+    "define",
+    "alias",
+  ],
   ...["find_additional_modules", "upload_source_maps", "keep_names", "send_metrics", "tsconfig"],
-  ...["vars", "d1_databases", "kv_namespaces", "workflows", "worker_loaders", "version_metadata", "dev"],
+  ...[
+    "vars",
+    "d1_databases",
+    "kv_namespaces",
+    "workflows",
+    "worker_loaders",
+    "version_metadata",
+    "dev",
+  ],
   ...["triggers", "observability", "limits", "placement"],
 ]);
 
@@ -55,7 +73,10 @@ export function preview(project, pr) {
     pr,
     worker: names.worker,
     databases: project.databases.map(({ binding }) => ({ binding, name: names.database(binding) })),
-    namespaces: project.namespaces.map(({ binding }) => ({ binding, name: names.namespace(binding) })),
+    namespaces: project.namespaces.map(({ binding }) => ({
+      binding,
+      name: names.namespace(binding),
+    })),
     workflows: project.workflows.map(({ binding, name, class_name }) => ({
       binding,
       name: names.workflow(name),
@@ -81,7 +102,11 @@ export function production(project) {
       binding,
       name: `${project.name}-${binding.toLowerCase()}-kv`,
     })),
-    workflows: project.workflows.map(({ binding, name, class_name }) => ({ binding, name, class_name })),
+    workflows: project.workflows.map(({ binding, name, class_name }) => ({
+      binding,
+      name,
+      class_name,
+    })),
     mocks: [],
   };
 }
@@ -168,8 +193,12 @@ export function mockConfig(project, mock, sha) {
     vars: { COMMIT_SHA: sha },
     ...(objects.length > 0
       ? {
-          durable_objects: { bindings: objects.map(([name, class_name]) => ({ name, class_name })) },
-          migrations: [{ tag: "v1", new_sqlite_classes: objects.map(([, class_name]) => class_name) }],
+          durable_objects: {
+            bindings: objects.map(([name, class_name]) => ({ name, class_name })),
+          },
+          migrations: [
+            { tag: "v1", new_sqlite_classes: objects.map(([, class_name]) => class_name) },
+          ],
         }
       : {}),
   };
@@ -206,10 +235,16 @@ export function mockVariables(environment, urlOf) {
  */
 export function wantedBindings(config) {
   const lines = Object.entries(config.vars ?? {}).map(([name, value]) =>
-    typeof value === "string" ? `plain_text ${name} ${value}` : `json ${name} ${JSON.stringify(value)}`,
+    typeof value === "string"
+      ? `plain_text ${name} ${value}`
+      : `json ${name} ${JSON.stringify(value)}`,
   );
-  for (const { binding, database_id } of config.d1_databases ?? []) lines.push(`d1 ${binding} ${database_id}`);
-  for (const { binding, id } of config.kv_namespaces ?? []) lines.push(`kv_namespace ${binding} ${id}`);
+  for (const { binding, database_id } of config.d1_databases ?? []) {
+    lines.push(`d1 ${binding} ${database_id}`);
+  }
+  for (const { binding, id } of config.kv_namespaces ?? []) {
+    lines.push(`kv_namespace ${binding} ${id}`);
+  }
   for (const { binding } of config.worker_loaders ?? []) lines.push(`worker_loader ${binding}`);
   for (const { binding, name, class_name } of config.workflows ?? []) {
     lines.push(`workflow ${binding} ${name} ${class_name}`);

@@ -21,7 +21,9 @@ export class GitHub {
   /** @param {NodeJS.ProcessEnv} env */
   static fromEnv(env) {
     for (const name of ["GITHUB_TOKEN", "GITHUB_REPOSITORY"]) {
-      if (!env[name]) throw new Problem(`${name} is not set; a workflow has it, elsewhere set it by hand.`);
+      if (!env[name]) {
+        throw new Problem(`${name} is not set; a workflow has it, elsewhere set it by hand.`);
+      }
     }
     return new GitHub({
       baseUrl: env.GITHUB_API_URL || "https://api.github.com",
@@ -76,7 +78,11 @@ export class GitHub {
     /** @type {any[]} */
     const items = [];
     for (let page = 1; ; page += 1) {
-      const params = new URLSearchParams({ ...query, per_page: String(PER_PAGE), page: String(page) });
+      const params = new URLSearchParams({
+        ...query,
+        per_page: String(PER_PAGE),
+        page: String(page),
+      });
       const { body, headers } = await this.#request("GET", `${path}?${params}`);
       items.push(...body);
       if (!/rel="next"/.test(headers.get("link") ?? "")) return items;

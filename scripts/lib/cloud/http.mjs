@@ -25,7 +25,9 @@ export class ApiError extends Problem {
    * @param {string} message
    */
   constructor(what, status, code, message) {
-    super(`${what}: ${status === 0 ? "no answer" : status}${code === undefined ? "" : ` [code: ${code}]`} ${message}`);
+    super(
+      `${what}: ${status === 0 ? "no answer" : status}${code === undefined ? "" : ` [code: ${code}]`} ${message}`,
+    );
     this.status = status;
     this.code = code;
   }
@@ -59,39 +61,53 @@ export function pauseMs(attempt, retryAfter, random = Math.random()) {
 }
 
 /**
+ * @typedef {{method?: string, headers?: Record<string, string>, body?: unknown}} Options
+ * @typedef {(status: number, body: any) => {code?: number, message: string}} Explain Reads a failure's body.
+ */
+
+/**
  * @param {string} url
- * @param {{method?: string, headers?: Record<string, string>, body?: unknown}} options
- * @param {(status: number, body: any) => {code?: number, message: string}} explain Reads a failure's body.
+ * @param {Options} options
+ * @param {Explain} explain
  * @returns {Promise<{body: any, headers: Headers}>}
  */
-export async function requestJson(url, { method = "GET", headers = {}, body }, explain) {
-  const what = `${method} ${new URL(url).pathname}`;
+export async function requestJson(url, options, explain) {
+  const what = `${options.method ?? "GET"} ${new URL(url).pathname}`;
   for (let attempt = 1; ; attempt += 1) {
-    let status = 0;
-    let retryAfter = null;
-    /** @type {{code?: number, message: string}} */
-    let failure;
-    try {
-      const response = await fetch(url, {
-        method,
-        headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      status = response.status;
-      const text = await response.text();
-      const answer = parse(text);
-      if (response.ok) return { body: answer, headers: response.headers };
-      retryAfter = response.headers.get("retry-after");
-      failure = explain(status, answer);
-    } catch (error) {
-      failure = { message: reason(error) };
-      status = 0;
-    }
-    const pause = attempt < ATTEMPTS && isRetryable(status) ? pauseMs(attempt, retryAfter) : undefined;
+    const answer = await ask(url, options);
+    if (answer.ok) return answer;
+    const { status, headers, body, why } = answer;
+    const failure = status === 0 ? { message: why } : explain(status, body);
+    const mayTryAgain = attempt < ATTEMPTS && isRetryable(status);
+    const pause = mayTryAgain ? pauseMs(attempt, headers.get("retry-after")) : undefined;
     if (pause === undefined) throw new ApiError(what, status, failure.code, failure.message);
     say(`${what}: ${status || failure.message}, trying again in ${Math.round(pause)} ms`);
     await delay(pause);
+  }
+}
+
+/**
+ * One try. An answer that broke off counts as none.
+ *
+ * @param {string} url
+ * @param {Options} options
+ * @returns {Promise<{ok: boolean, status: number, headers: Headers, body: any, why: string}>}
+ */
+async function ask(url, { method = "GET", headers = {}, body }) {
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        ...headers,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const { ok, status, headers: answered } = response;
+    return { ok, status, headers: answered, body: parse(await response.text()), why: "" };
+  } catch (error) {
+    return { ok: false, status: 0, headers: new Headers(), body: null, why: reason(error) };
   }
 }
 

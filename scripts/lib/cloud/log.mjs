@@ -27,6 +27,10 @@ export async function runCommand(command) {
     if (result !== undefined) printResult(result);
   } catch (error) {
     process.exitCode = 1;
-    say(error instanceof Problem ? `error: ${error.message}` : String(/** @type {any} */ (error)?.stack ?? error));
+    say(
+      error instanceof Problem
+        ? `error: ${error.message}`
+        : String(/** @type {any} */ (error)?.stack ?? error),
+    );
   }
 }

@@ -85,7 +85,9 @@ function previewRoot(base, pr) {
  * @param {string} end
  */
 function fit(root, middle, end) {
-  if (middle === "mock") return `${root}-mock-${shorten(end, MAX_NAME - root.length - "-mock-".length)}`;
+  if (middle === "mock") {
+    return `${root}-mock-${shorten(end, MAX_NAME - root.length - "-mock-".length)}`;
+  }
   if (middle === "") return `${root}-${end}`;
   return `${root}-${shorten(middle, MAX_NAME - root.length - end.length - 2)}-${end}`;
 }
@@ -103,7 +105,10 @@ function shorten(text, room) {
 
 /** @param {string} text */
 function lower(text) {
-  return text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
 }
 
 /**

@@ -98,7 +98,9 @@ function parse(argv) {
 function pullRequest(text) {
   const pr = Number(text);
   if (text === undefined || !/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(pr)) {
-    throw new Problem(`--pr has to be the number of a pull request, not ${JSON.stringify(text ?? "nothing")}`);
+    throw new Problem(
+      `--pr has to be the number of a pull request, not ${JSON.stringify(text ?? "nothing")}`,
+    );
   }
   return pr;
 }
@@ -108,7 +110,9 @@ function pullRequest(text) {
  * @returns {import("./comment.mjs").Status}
  */
 function status(text) {
-  if (text === "deploying" || text === "ready" || text === "failed" || text === "removed") return text;
+  if (text === "deploying" || text === "ready" || text === "failed" || text === "removed") {
+    return text;
+  }
   throw new Problem("--status has to be deploying, ready, failed or removed");
 }
 
@@ -118,7 +122,9 @@ function status(text) {
  * @returns {R}
  */
 function failIfLeft(result) {
-  if (!result.dryRun && (result.failures.length > 0 || result.left.length > 0)) process.exitCode = 1;
+  if (!result.dryRun && (result.failures.length > 0 || result.left.length > 0)) {
+    process.exitCode = 1;
+  }
   return result;
 }
 

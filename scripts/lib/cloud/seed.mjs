@@ -64,7 +64,10 @@ function readSeeds(root) {
  * @param {string} digest
  */
 async function isSeeded(cloud, id, digest) {
-  const table = await cloud.query(id, "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'preview_seeds'");
+  const table = await cloud.query(
+    id,
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'preview_seeds'",
+  );
   if (table.length === 0) return false;
   const rows = await cloud.query(id, "SELECT digest FROM preview_seeds WHERE digest = ?", [digest]);
   return rows.length > 0;

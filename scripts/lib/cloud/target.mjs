@@ -44,7 +44,9 @@ export function targetOf({ pr, sha, project: root = CHECKOUT, build = true, dryR
 
 /** @param {string} sha */
 function checkSha(sha) {
-  if (!/^[0-9a-f]{7,64}$/.test(sha)) throw new Problem(`not the id of a commit: ${JSON.stringify(sha)}`);
+  if (!/^[0-9a-f]{7,64}$/.test(sha)) {
+    throw new Problem(`not the id of a commit: ${JSON.stringify(sha)}`);
+  }
   return sha;
 }
 
@@ -54,7 +56,11 @@ function checkSha(sha) {
  */
 function git(cwd, args) {
   try {
-    return execFileSync("git", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    return execFileSync("git", args, {
+      cwd,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
   } catch {
     throw new Problem("this is not a git checkout; say which commit it is with --sha");
   }

@@ -43,12 +43,18 @@ export async function differences(cloud, config, secrets) {
   const missing = secrets.filter((secret) => !secretNames.includes(secret));
   if (missing.length > 0) found.push(`missing secrets: ${missing.join(", ")}`);
   const address = await cloud.workerAddress(name);
-  if (address?.enabled !== config.workers_dev || address?.previews_enabled !== config.preview_urls) {
+  if (
+    address?.enabled !== config.workers_dev ||
+    address?.previews_enabled !== config.preview_urls
+  ) {
     found.push("address");
   }
   // Without [triggers] wrangler leaves the schedules alone, and so does this.
   const crons = config.triggers?.crons;
-  if (crons !== undefined && (await cloud.schedules(name)).sort().join() !== [...crons].sort().join()) {
+  if (
+    crons !== undefined &&
+    (await cloud.schedules(name)).sort().join() !== [...crons].sort().join()
+  ) {
     found.push("schedules");
   }
   for (const workflow of config.workflows ?? []) {
@@ -89,7 +95,13 @@ export async function deployWorker(target, config, secrets) {
     const secretsFile = path.join(dir, "secrets.json");
     writePrivate(configFile, config);
     writePrivate(secretsFile, made);
-    const args = ["deploy", "--config", configFile, "--message", `commit ${config.vars.COMMIT_SHA}`];
+    const args = [
+      "deploy",
+      "--config",
+      configFile,
+      "--message",
+      `commit ${config.vars.COMMIT_SHA}`,
+    ];
     if (Object.keys(made).length > 0) args.push("--secrets-file", secretsFile);
     await wrangler(args, { cwd: project.root, dir, accountId });
   });
@@ -122,9 +134,16 @@ export async function migrate(target, config, found) {
     await withPrivateDir(project.root, migrationsDir(config.name), async (dir) => {
       const configFile = path.join(dir, "wrangler.json");
       // Without [build]: wrangler runs it for every command that reads a configuration.
-      const { build: _, ...withoutBuild } = config;
-      writePrivate(configFile, withoutBuild);
-      const args = ["d1", "migrations", "apply", database.binding, "--remote", "--config", configFile];
+      writePrivate(configFile, { ...config, build: undefined });
+      const args = [
+        "d1",
+        "migrations",
+        "apply",
+        database.binding,
+        "--remote",
+        "--config",
+        configFile,
+      ];
       await wrangler(args, { cwd: project.root, dir, accountId });
     });
   }
@@ -137,7 +156,10 @@ export async function migrate(target, config, found) {
  * @returns {Promise<string[]>}
  */
 async function appliedMigrations(cloud, id) {
-  const table = await cloud.query(id, "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'd1_migrations'");
+  const table = await cloud.query(
+    id,
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'd1_migrations'",
+  );
   if (table.length === 0) return [];
   const rows = await cloud.query(id, "SELECT name FROM d1_migrations ORDER BY id");
   return rows.map((row) => String(row.name));

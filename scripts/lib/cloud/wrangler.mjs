@@ -13,7 +13,8 @@ const ATTEMPTS = 3;
 const FINAL = /\[code: (9106|9109|10000|10021|10027)\]|SQLITE_ERROR/;
 
 /** What wrangler says when the API, and not the worker, is what failed. */
-const API_FAILED = /request to the Cloudflare API|malformed response|fetch failed|ECONNRESET|ETIMEDOUT/i;
+const API_FAILED =
+  /request to the Cloudflare API|malformed response|fetch failed|ECONNRESET|ETIMEDOUT/i;
 
 /** The account is on the free plan. The API's words do not say so. */
 const NO_LOADER = /type worker_loader is invalid/;
@@ -65,9 +66,12 @@ export async function wrangler(args, { cwd, dir, accountId }) {
       WRANGLER_SEND_METRICS: "false",
     });
     if (code === 0) return;
-    const pause = attempt < ATTEMPTS && isWorthRetrying(output) ? pauseMs(attempt, null) : undefined;
+    const pause =
+      attempt < ATTEMPTS && isWorthRetrying(output) ? pauseMs(attempt, null) : undefined;
     if (pause === undefined) {
-      throw new Problem(`wrangler ${args[0]} failed: ${explain(output) ?? "see above for what it said."}`);
+      throw new Problem(
+        `wrangler ${args[0]} failed: ${explain(output) ?? "see above for what it said."}`,
+      );
     }
     say(`wrangler ${args[0]} failed at the API; trying again in ${Math.round(pause)} ms`);
     await delay(pause);
@@ -85,7 +89,11 @@ function run(args, cwd, env) {
   const manifest = require.resolve("wrangler/package.json");
   const bin = path.join(path.dirname(manifest), "bin", "wrangler.js");
   return new Promise((resolve, reject) => {
-    const child = spawn(node(manifest), [bin, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(node(manifest), [bin, ...args], {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
@@ -123,7 +131,9 @@ function privateDir(root, worker) {
  * @param {string[]} workers
  */
 export function removePrivateDirs(root, workers) {
-  for (const worker of workers) fs.rmSync(privateDir(root, worker), { recursive: true, force: true });
+  for (const worker of workers) {
+    fs.rmSync(privateDir(root, worker), { recursive: true, force: true });
+  }
 }
 
 /**
