@@ -8,13 +8,15 @@ const ROOT = "/accounts/:account/d1/database";
 const HALF_FAILURES = 2;
 
 /**
- * By id; as the real one does, the id only.
+ * By id, or by name.
  *
  * @param {import("./cloud.mjs").Call} call
  * @returns {import("./cloud.mjs").Database}
  */
 function databaseOf({ state, args, touch }) {
-  const database = state.databases[args[0] ?? ""];
+  const database =
+    state.databases[args[0] ?? ""] ??
+    Object.values(state.databases).find(({ name }) => name === args[0]);
   if (database === undefined) {
     throw new Refused(404, 7404, `The database ${args[0]} could not be found`);
   }

@@ -23,6 +23,9 @@ const LIFE = /** @type {[string, string[]][]} */ ([
   ["comment", ["--status", "ready"]],
 ]);
 
+/** @type {string[]} What the scripts printed. */
+const outputs = [];
+
 const stage = await open();
 after(() => stage.close());
 for (const name of NEIGHBOURS) await settle(name);
@@ -32,6 +35,7 @@ test("a preview comes up with everything of its own", async () => {
   for (const [command, args] of LIFE) {
     const ended = await stage.preview(command, 7, args);
     assert.equal(ended.code, 0, `${command}: ${ended.stderr}`);
+    outputs.push(ended.stdout, ended.stderr);
   }
   const { workers, databases, namespaces, workflows } = shape(stage.cloud);
   const worker = workers["holdfast-pr-7"];
@@ -75,11 +79,11 @@ test("its secrets are fresh, and on no disk, in no output and in no comment", as
     .map(({ text }) => String(text));
   assert.equal(new Set(values).size, 3);
   for (const value of values) assert.ok(value.length >= 43, "256 bits");
-  const said = JSON.stringify([
-    stage.cloud.log,
-    stage.hub.state,
-    fs.readdirSync(stage.project, { recursive: true }),
-  ]);
+  const files = fs
+    .readdirSync(stage.project, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => fs.readFileSync(path.join(entry.parentPath, entry.name), "utf8"));
+  const said = JSON.stringify([stage.cloud.log, stage.hub.state, outputs, files]);
   for (const value of values) assert.ok(!said.includes(value));
   assert.ok(!fs.existsSync(path.join(stage.project, ".holdfast/deploy/holdfast-pr-7")));
 });

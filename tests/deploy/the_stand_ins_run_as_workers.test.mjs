@@ -10,6 +10,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import * as esbuild from "esbuild";
 import { Miniflare } from "miniflare";
+import { parse } from "smol-toml";
 import { CHECKOUT } from "./stage.mjs";
 
 /** @type {(() => unknown)[]} */
@@ -131,23 +132,27 @@ test("with a token configured, only who has it is let in", async () => {
  */
 async function start(service, variables = {}) {
   const dir = path.join(CHECKOUT, "mocks", service);
-  const { main, durableObjects } = JSON.parse(
-    fs.readFileSync(path.join(dir, "preview.json"), "utf8"),
+  const config = /** @type {any} */ (
+    parse(fs.readFileSync(path.join(dir, "wrangler.toml"), "utf8"))
   );
   const built = await esbuild.build({
-    entryPoints: [path.join(dir, main)],
+    entryPoints: [path.join(dir, config.main)],
     bundle: true,
     format: "esm",
     target: "es2022",
     write: false,
   });
-  const classes = Object.entries(durableObjects);
+  /** @type {[string, string][]} Binding and class. */
+  const classes = config.durable_objects.bindings.map((/** @type {any} */ { name, class_name }) => [
+    name,
+    class_name,
+  ]);
   const mf = new Miniflare({
     workers: [
       {
         config: {
           name: service,
-          compatibilityDate: "2026-08-01",
+          compatibilityDate: config.compatibility_date,
           manifest: {
             mainModule: "worker.mjs",
             modules: { "worker.mjs": { type: "esm", contents: built.outputFiles[0]?.text ?? "" } },

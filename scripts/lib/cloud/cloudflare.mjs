@@ -178,7 +178,7 @@ export class Cloudflare {
    * Bindings and compatibility date of what is live.
    *
    * @param {string} name
-   * @returns {Promise<{bindings: Binding[], compatibility_date?: string} | undefined>}
+   * @returns {Promise<{bindings: Binding[], compatibility_date?: string, compatibility_flags?: string[]} | undefined>}
    */
   workerSettings(name) {
     return this.#find(`/workers/scripts/${name}/settings`);

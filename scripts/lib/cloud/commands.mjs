@@ -24,7 +24,7 @@ function about({ environment, sha, dryRun }) {
   return {
     ...(environment.pr === undefined ? {} : { pr: environment.pr }),
     worker: environment.worker,
-    commitSha: sha,
+    ...(sha === "" ? {} : { commitSha: sha }),
     ...(dryRun ? { dryRun } : {}),
   };
 }
@@ -62,7 +62,7 @@ export async function deployCommand(target) {
   const urlOf = await addresses(cloud);
   const mocks = [];
   for (const mock of environment.mocks) {
-    const { changed } = await deployWorker(target, mockConfig(project, mock, sha), {
+    const { changed } = await deployWorker(target, mockConfig(mock, sha), {
       [MOCK_SECRET]: () => process.env.PREVIEW_MOCKS_TOKEN || freshSecret(),
     });
     mocks.push({ service: mock.service, name: mock.name, url: urlOf(mock.name), changed });
@@ -144,8 +144,9 @@ export async function checkCommand(target) {
   if (!dryRun) {
     await waitForCommit(url, sha);
     for (const mock of mocks) {
-      await waitFor(`${mock}/__mocks/meta`, (status) =>
-        status === 200 ? undefined : `status ${status}`,
+      // 401: it is there, and wants its token.
+      await waitFor(`${mock}/__mocks`, (status) =>
+        status === 200 || status === 401 ? undefined : `status ${status}`,
       );
     }
   }

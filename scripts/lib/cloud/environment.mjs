@@ -37,11 +37,11 @@ const PREVIEWABLE_KEYS = new Set([
     "version_metadata",
     "dev",
   ],
-  ...["triggers", "observability", "limits", "placement"],
+  ...["durable_objects", "migrations", "triggers", "observability", "limits", "placement"],
 ]);
 
 /** What a preview leaves out: these would take over addresses, or are for other environments. */
-const PRODUCTION_KEYS = new Set(["route", "routes", "env", "logpush"]);
+const PRODUCTION_KEYS = new Set(["route", "routes", "env", "logpush", "dev"]);
 
 /**
  * @typedef {import("./project.mjs").Project} Project
@@ -173,34 +173,30 @@ function previewable(config) {
         "Give it one in scripts/lib/cloud/environment.mjs, or leave it out of previews there.",
     );
   }
+  const bindings = [...(config.workflows ?? []), ...(config.durable_objects?.bindings ?? [])];
+  const foreign = bindings.find(({ script_name }) => script_name !== undefined);
+  if (foreign !== undefined) {
+    throw new Problem(
+      `wrangler.toml binds a class of ${foreign.script_name}, which a preview must not reach`,
+    );
+  }
   return Object.fromEntries(kept);
 }
 
 /**
- * @param {Project} project
  * @param {Mock & {name: string}} mock
  * @param {string} sha
  * @returns {Record<string, any>}
  */
-export function mockConfig(project, mock, sha) {
-  const objects = Object.entries(mock.durableObjects);
+export function mockConfig({ name, dir, config }, sha) {
+  const { vars, ...rest } = previewable(config);
   return {
-    name: mock.name,
-    main: mock.main,
-    compatibility_date: project.config.compatibility_date,
+    ...rest,
+    name,
+    main: path.resolve(dir, config.main),
     workers_dev: true,
     preview_urls: false,
-    vars: { COMMIT_SHA: sha },
-    ...(objects.length > 0
-      ? {
-          durable_objects: {
-            bindings: objects.map(([name, class_name]) => ({ name, class_name })),
-          },
-          migrations: [
-            { tag: "v1", new_sqlite_classes: objects.map(([, class_name]) => class_name) },
-          ],
-        }
-      : {}),
+    vars: { ...vars, COMMIT_SHA: sha },
   };
 }
 

@@ -42,32 +42,36 @@ async function main(argv) {
   }
   if (command === undefined) throw new Problem("which command? See scripts/preview --help");
   if (more.length > 0) throw new Problem(`too many words: ${more.join(" ")}`);
+  const run = commands(values.status)[command];
+  if (run === undefined) throw new Problem(`no such command: ${command}`);
   const pr = command === "sweep" ? undefined : pullRequest(values.pr);
-  const target = targetOf({
-    ...(pr === undefined ? {} : { pr }),
-    ...(values.sha === undefined ? {} : { sha: values.sha }),
-    ...(values.project === undefined ? {} : { project: values.project }),
-    build: values["no-build"] !== true,
-    dryRun: values["dry-run"] === true,
-  });
-  switch (command) {
-    case "ensure":
-      return ensureCommand(target);
-    case "deploy":
-      return (await deployCommand(target)).result;
-    case "seed":
-      return seedCommand(target);
-    case "check":
-      return checkCommand(target);
-    case "comment":
-      return commentCommand(target, status(values.status));
-    case "cleanup":
-      return failIfLeft(await cleanupCommand(target));
-    case "sweep":
-      return failIfLeft(await sweepCommand(target));
-    default:
-      throw new Problem(`no such command: ${command}`);
-  }
+  if (command === "comment") status(values.status);
+  return run(
+    targetOf({
+      ...(pr === undefined ? {} : { pr }),
+      ...(values.sha === undefined ? {} : { sha: values.sha }),
+      ...(values.project === undefined ? {} : { project: values.project }),
+      needsCommit: !["ensure", "cleanup", "sweep"].includes(command),
+      build: values["no-build"] !== true,
+      dryRun: values["dry-run"] === true,
+    }),
+  );
+}
+
+/**
+ * @param {string | undefined} asked
+ * @returns {Record<string, (target: import("./target.mjs").Target) => Promise<unknown>>}
+ */
+function commands(asked) {
+  return {
+    ensure: ensureCommand,
+    deploy: async (target) => (await deployCommand(target)).result,
+    seed: seedCommand,
+    check: checkCommand,
+    comment: (target) => commentCommand(target, status(asked)),
+    cleanup: async (target) => failIfLeft(await cleanupCommand(target)),
+    sweep: async (target) => failIfLeft(await sweepCommand(target)),
+  };
 }
 
 /** @param {string[]} argv */

@@ -5,12 +5,12 @@ import { parse } from "smol-toml";
 import { Problem } from "./log.mjs";
 
 /**
- * @typedef {object} Mock A folder of mocks/ with a `preview.json`.
+ * @typedef {object} Mock A folder of mocks/ with a `wrangler.toml`: a Worker of its own.
  * @property {string} service The folder's name.
- * @property {string} main
- * @property {Record<string, string>} durableObjects Binding to class.
- * @property {Record<string, string>} variables What the worker gets to know of it; `{host}` and
- *   `{url}` are the mock's address, `{pr}` the number of the pull request.
+ * @property {string} dir
+ * @property {Record<string, any>} config Its wrangler.toml.
+ * @property {Record<string, string>} variables What the worker gets to know of it, as the folder's
+ *   `preview.json` says; `{host}` and `{url}` are the mock's address, `{pr}` the pull request.
  *
  * @typedef {object} Project
  * @property {string} root
@@ -27,16 +27,7 @@ import { Problem } from "./log.mjs";
  * @returns {Project}
  */
 export function readProject(root) {
-  const file = path.join(root, "wrangler.toml");
-  let config;
-  try {
-    config = /** @type {Record<string, any>} */ (parse(fs.readFileSync(file, "utf8")));
-  } catch (error) {
-    throw new Problem(`${file}: ${error instanceof Error ? error.message : error}`);
-  }
-  if (typeof config.name !== "string" || typeof config.main !== "string") {
-    throw new Problem(`${file} has to say \`name\` and \`main\``);
-  }
+  const config = readConfig(root);
   return {
     root,
     name: config.name,
@@ -50,6 +41,24 @@ export function readProject(root) {
 
 /**
  * @param {string} dir
+ * @returns {Record<string, any>} Its wrangler.toml.
+ */
+function readConfig(dir) {
+  const file = path.join(dir, "wrangler.toml");
+  let config;
+  try {
+    config = /** @type {Record<string, any>} */ (parse(fs.readFileSync(file, "utf8")));
+  } catch (error) {
+    throw new Problem(`${file}: ${error instanceof Error ? error.message : error}`);
+  }
+  if (typeof config.name !== "string" || typeof config.main !== "string") {
+    throw new Problem(`${file} has to say \`name\` and \`main\``);
+  }
+  return config;
+}
+
+/**
+ * @param {string} dir
  * @returns {Mock[]} By name.
  */
 function readMocks(dir) {
@@ -57,18 +66,14 @@ function readMocks(dir) {
   return fs
     .readdirSync(dir)
     .sort()
-    .filter((service) => fs.existsSync(path.join(dir, service, "preview.json")))
+    .filter((service) => fs.existsSync(path.join(dir, service, "wrangler.toml")))
     .map((service) => {
-      const file = path.join(dir, service, "preview.json");
-      const declared = JSON.parse(fs.readFileSync(file, "utf8"));
-      const main = path.join(dir, service, declared.main ?? "worker.mjs");
-      if (!fs.existsSync(main)) throw new Problem(`${file} names ${main}, which does not exist`);
-      return {
-        service,
-        main,
-        durableObjects: declared.durableObjects ?? {},
-        variables: declared.variables ?? {},
-      };
+      const folder = path.join(dir, service);
+      const wiring = path.join(folder, "preview.json");
+      const { variables = {} } = fs.existsSync(wiring)
+        ? JSON.parse(fs.readFileSync(wiring, "utf8"))
+        : {};
+      return { service, dir: folder, config: readConfig(folder), variables };
     });
 }
 

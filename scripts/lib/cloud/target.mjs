@@ -15,28 +15,36 @@ const CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
  * @property {import("./project.mjs").Project} project
  * @property {import("./environment.mjs").Environment} environment
  * @property {Cloudflare} cloud
- * @property {string} sha
+ * @property {string} sha Empty where a command works without one.
  * @property {boolean} isCommitted Whether `sha` names the code exactly.
  * @property {boolean} build
  * @property {boolean} dryRun
  */
 
 /**
- * @param {{pr?: number, sha?: string, project?: string, build?: boolean, dryRun?: boolean}} options
+ * @param {{pr?: number, sha?: string, project?: string, needsCommit?: boolean, build?: boolean, dryRun?: boolean}} options
  *   `pr`: its preview; production without it.
  * @returns {Target}
  */
-export function targetOf({ pr, sha, project: root = CHECKOUT, build = true, dryRun = false }) {
+export function targetOf({
+  pr,
+  sha,
+  project: root = CHECKOUT,
+  needsCommit = true,
+  build = true,
+  dryRun = false,
+}) {
+  if (sha !== undefined) checkSha(sha);
   const project = readProject(path.resolve(root));
   const environment = pr === undefined ? production(project) : preview(project, pr);
   const cloud = Cloudflare.fromEnv(process.env, { dryRun });
-  const isCommitted = sha !== undefined || git(project.root, ["status", "--porcelain"]) === "";
+  const asked = sha !== undefined || !needsCommit;
   return {
     project,
     environment,
     cloud,
-    sha: checkSha(sha ?? git(project.root, ["rev-parse", "HEAD"])),
-    isCommitted,
+    sha: sha ?? (needsCommit ? git(project.root, ["rev-parse", "HEAD"]) : ""),
+    isCommitted: asked || git(project.root, ["status", "--porcelain"]) === "",
     build,
     dryRun,
   };
@@ -47,7 +55,6 @@ function checkSha(sha) {
   if (!/^[0-9a-f]{7,64}$/.test(sha)) {
     throw new Problem(`not the id of a commit: ${JSON.stringify(sha)}`);
   }
-  return sha;
 }
 
 /**

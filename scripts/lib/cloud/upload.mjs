@@ -39,6 +39,10 @@ export async function differences(cloud, config, secrets) {
   const has = liveBindings(live.bindings);
   if (wanted.join("\n") !== has.join("\n")) found.push("variables or bindings");
   if (live.compatibility_date !== config.compatibility_date) found.push("compatibility date");
+  const flags = (/** @type {string[] | undefined} */ list) => [...(list ?? [])].sort().join();
+  if (flags(live.compatibility_flags) !== flags(config.compatibility_flags)) {
+    found.push("compatibility flags");
+  }
   const secretNames = await cloud.secretNames(name);
   const missing = secrets.filter((secret) => !secretNames.includes(secret));
   if (missing.length > 0) found.push(`missing secrets: ${missing.join(", ")}`);
