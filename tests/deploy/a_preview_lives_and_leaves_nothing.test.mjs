@@ -31,6 +31,8 @@ after(() => stage.close());
 for (const name of NEIGHBOURS) await settle(name);
 const neighbours = JSON.stringify(shape(stage.cloud));
 
+test("a dry run of its life changes nothing while there is nothing", () => dryRun());
+
 test("a preview comes up with everything of its own", async () => {
   for (const [command, args] of LIFE) {
     const ended = await stage.preview(command, 7, args);
@@ -105,6 +107,8 @@ test("said again, no step changes anything", async () => {
   );
 });
 
+test("a dry run of its life changes nothing while it is there", () => dryRun());
+
 test("a push brings the commit and leaves the data, the keys and the ids", async () => {
   const before = stage.cloud.state.databases;
   const secrets = (/** @type {string} */ name) =>
@@ -148,6 +152,19 @@ test("no request that changed something was about anything else", () => {
     [],
   );
 });
+
+async function dryRun() {
+  const before = [JSON.stringify(stage.cloud.snapshot()), JSON.stringify(stage.hub.state)];
+  for (const [command, args] of [...LIFE, ["cleanup", []]]) {
+    const ended = await stage.preview(String(command), 7, [...(args ?? []), "--dry-run"]);
+    assert.equal(ended.code, 0, `${command}: ${ended.stderr}`);
+    assert.equal(ended.result.dryRun, true);
+  }
+  assert.deepEqual(
+    [JSON.stringify(stage.cloud.snapshot()), JSON.stringify(stage.hub.state)],
+    before,
+  );
+}
 
 /**
  * Puts a worker, a database, a namespace and a workflow of this name there, as somebody else's.

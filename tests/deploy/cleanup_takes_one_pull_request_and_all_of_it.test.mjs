@@ -77,13 +77,7 @@ test("a sweep removes the previews of pull requests that are not open, on any pa
   stage.cloud.state.pageSize = 1;
   stage.hub.state.pageSize = 1;
   Object.assign(stage.hub.state.pulls, { 7: "closed", 8: "open", 71: "open" });
-  const ended = await stage.run("preview", [
-    "sweep",
-    "--sha",
-    "1234567",
-    "--project",
-    stage.project,
-  ]);
+  const ended = await stage.run("preview", ["sweep", "--project", stage.project]);
   assert.equal(ended.code, 0, ended.stderr);
   assert.deepEqual(ended.result.open, [8, 71]);
   assert.deepEqual(Object.keys(shape(stage.cloud).databases), [
@@ -96,13 +90,7 @@ test("a sweep removes the previews of pull requests that are not open, on any pa
 test("a sweep that cannot ask which are open removes nothing", async () => {
   place(7);
   stage.hub.inject({ path: "/pulls", status: 403, times: 99 });
-  const ended = await stage.run("preview", [
-    "sweep",
-    "--sha",
-    "1234567",
-    "--project",
-    stage.project,
-  ]);
+  const ended = await stage.run("preview", ["sweep", "--project", stage.project]);
   assert.equal(ended.code, 1);
   assert.deepEqual(Object.keys(shape(stage.cloud).databases), ["holdfast-pr-7-db"]);
 });

@@ -6,9 +6,9 @@ import { say } from "./log.mjs";
 import { migrationNames } from "./project.mjs";
 import { withPrivateDir, wrangler, writePrivate } from "./wrangler.mjs";
 
-/** 256 bits, in characters that need no quoting anywhere. */
+/** 256 bits as hex, fit for a token and for a key. */
 export function freshSecret() {
-  return randomBytes(32).toString("base64url");
+  return randomBytes(32).toString("hex");
 }
 
 /**
