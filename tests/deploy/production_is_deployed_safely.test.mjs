@@ -107,6 +107,7 @@ test("a plan without Worker Loader is named, with what to do", async (t) => {
   const free = await open();
   t.after(() => free.close());
   free.cloud.state.plan = "free";
+  fs.rmSync(path.join(free.project, "migrations"), { recursive: true });
   const ended = await free.deploy();
   assert.equal(ended.code, 1);
   assert.match(ended.stderr, /error: .*plan has no Worker Loader.*Workers Paid/);

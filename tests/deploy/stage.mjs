@@ -155,15 +155,15 @@ export function shape(cloud) {
           name,
           {
             bindings: (live?.bindings ?? [])
-              .map(({ name: binding, type, text, ...rest }) => {
-                const value =
-                  type === "secret_text"
-                    ? "(secret)"
-                    : (text ?? rest.id ?? rest.namespace_id ?? "");
-                return `${type} ${binding} ${ids.get(value) ?? value}`;
+              .map(({ name: binding, type, ...rest }) => {
+                const { text, id, namespace_id, workflow_name, class_name } = rest;
+                const value = text ?? id ?? namespace_id ?? workflow_name ?? class_name ?? "";
+                return `${type} ${binding} ${type === "secret_text" ? "(secret)" : (ids.get(value) ?? value)}`;
               })
               .sort(),
-            modules: live?.modules,
+            modules: (live?.modules ?? [])
+              .filter((module) => module.type !== "application/source-map")
+              .map((module) => ({ name: module.name, type: module.type })),
             subdomain: script.subdomain,
             schedules: script.schedules,
           },
@@ -180,6 +180,52 @@ export function shape(cloud) {
         `${script_name} ${class_name}`,
       ]),
     ),
+  };
+}
+
+/**
+ * All that there is of the fixture's preview of #7 when it is up, as `shape` tells it.
+ *
+ * @param {NodeJS.ProcessEnv} env The stage's.
+ * @returns {ReturnType<typeof shape>}
+ */
+export function wholePreview({ WORKERS_DEV_URL = "" }) {
+  const mock = WORKERS_DEV_URL.replace("{name}", "holdfast-pr-7-mock-echo");
+  const module = { name: "worker.mjs", type: "application/javascript+module" };
+  return {
+    workers: {
+      "holdfast-pr-7": {
+        bindings: [
+          "d1 DB holdfast-pr-7-db",
+          "kv_namespace CACHE holdfast-pr-7-cache-kv",
+          `plain_text COMMIT_SHA ${SHA}`,
+          `plain_text ECHO_API_BASE_URL ${mock}/api`,
+          "plain_text GREETING hello",
+          "plain_text SENTRY_ENVIRONMENT pr-7",
+          "secret_text HOLDFAST_ADMIN_TOKEN (secret)",
+          "secret_text HOLDFAST_SECRETS_KEY (secret)",
+          "secret_text HOLDFAST_SIGNING_KEY (secret)",
+          "worker_loader LOADER ",
+          "workflow WORKFLOWS holdfast-pr-7-workflow",
+        ],
+        modules: [module],
+        subdomain: { enabled: true, previews_enabled: true },
+        schedules: ["* * * * *"],
+      },
+      "holdfast-pr-7-mock-echo": {
+        bindings: [
+          "durable_object_namespace STATE State",
+          `plain_text COMMIT_SHA ${SHA}`,
+          "secret_text MOCKS_TOKEN (secret)",
+        ],
+        modules: [{ ...module, name: "worker.js" }],
+        subdomain: { enabled: true, previews_enabled: false },
+        schedules: [],
+      },
+    },
+    databases: { "holdfast-pr-7-db": ["d1_migrations", "notes", "preview_seeds", "runs"] },
+    namespaces: ["holdfast-pr-7-cache-kv"],
+    workflows: { "holdfast-pr-7-workflow": "holdfast-pr-7 Flow" },
   };
 }
 
