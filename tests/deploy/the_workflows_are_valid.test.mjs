@@ -94,9 +94,9 @@ test(
       assert.match(job.if, /head\.repo\.full_name == github\.repository/);
     }
     const commands = (/** @type {any} */ job) =>
-      job.steps
-        .map((/** @type {any} */ { run = "" }) => /^scripts\/preview (\w+)/.exec(run)?.[1])
-        .filter(Boolean);
+      job.steps.flatMap((/** @type {any} */ { run = "" }) =>
+        [...run.matchAll(/^scripts\/preview (\w+)/gm)].map(([, command]) => command),
+      );
     assert.deepEqual(commands(jobs.up), [
       "comment",
       "ensure",
@@ -118,6 +118,19 @@ test(
   },
 );
 
+test("only steps that need a secret have it", missing(yaml, "yaml"), () => {
+  for (const name of FILES) {
+    const { env = {}, jobs } = yaml.parse(read(name));
+    const shared = [env, ...Object.values(jobs).map((job) => job.env ?? {})];
+    assert.doesNotMatch(JSON.stringify(shared), /secrets\./, name);
+    for (const { steps } of Object.values(jobs)) {
+      for (const { run = "", env: own = {} } of steps) {
+        if (/npm (ci|run build)/.test(run)) assert.doesNotMatch(JSON.stringify(own), /secrets\./, name);
+      }
+    }
+  }
+});
+
 test("production: the head of main after a green ci, one at a time", missing(yaml, "yaml"), () => {
   const { on, jobs, concurrency } = yaml.parse(read("deploy.yml"));
   assert.deepEqual(on.workflow_run, {
@@ -133,7 +146,7 @@ test("production: the head of main after a green ci, one at a time", missing(yam
   for (const step of steps.slice(at + 1)) {
     assert.equal(step.if, "steps.head.outputs.current == 'true'");
   }
-  assert.match(steps.at(-1).run, /^npm run deploy -- --sha "\$SHA"$/);
+  assert.match(steps.at(-1).run, /^npm run deploy -- --sha "\$SHA" --no-build$/);
 });
 
 /** @param {string} name */
