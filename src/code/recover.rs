@@ -41,6 +41,10 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Brackets of a text that is parsed once more, with JSX, to name what is wrong with it: in the worst
+/// case it is nested as deep, and the stack holds 300 of anything.
+const MOST_BRACKETS_WITH_JSX: usize = 250;
+
 /// Labels of a fence that holds a program, in lower case.
 const LABELS: [&str; 8] = ["js", "javascript", "mjs", "ts", "typescript", "mts", "jsx", "tsx"];
 
@@ -158,7 +162,9 @@ fn refusal(allocator: &Allocator, text: &str, error: &OxcDiagnostic) -> Refusal 
 
 /// Where the first JSX element is, if the text parses with JSX allowed.
 fn jsx(allocator: &Allocator, text: &str) -> Option<usize> {
-    if !text.contains("</") && !text.contains("/>") {
+    // The scan of the nesting cannot see into JSX.
+    let brackets = text.bytes().filter(|byte| b"<({[".contains(byte)).count();
+    if brackets > MOST_BRACKETS_WITH_JSX || (!text.contains("</") && !text.contains("/>")) {
         return None;
     }
     let text = &*allocator.alloc_str(text);

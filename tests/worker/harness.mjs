@@ -24,7 +24,7 @@ import { serve } from "../../scripts/lib/command.mjs";
 import { ROOT } from "../../scripts/lib/places.mjs";
 import { statements } from "../../scripts/lib/sql.mjs";
 
-const START_MS = 30_000;
+const START_MS = 60_000; // a second, on a machine that does nothing else
 const STOP_MS = 10_000;
 const REQUEST_MS = 30_000;
 
@@ -272,6 +272,8 @@ async function miniflareOptions({ vars = {}, state, port, copies }) {
     host: "127.0.0.1",
     cf: false, // else it is fetched
     log: new Log(LogLevel.NONE),
+    telemetry: { enabled: false },
+    enableDevRegistry: false, // neighbours that run the same worker are not to be found
     ...(state === undefined
       ? {}
       : { resourcePersistencePath: path.join(path.resolve(state), "v3") }),
