@@ -125,7 +125,8 @@ test("only steps that need a secret have it", missing(yaml, "yaml"), () => {
     assert.doesNotMatch(JSON.stringify(shared), /secrets\./, name);
     for (const { steps } of Object.values(jobs)) {
       for (const { run = "", env: own = {} } of steps) {
-        if (/npm (ci|run build)/.test(run)) assert.doesNotMatch(JSON.stringify(own), /secrets\./, name);
+        if (/npm (ci|run build)/.test(run))
+          assert.doesNotMatch(JSON.stringify(own), /secrets\./, name);
       }
     }
   }
