@@ -185,7 +185,9 @@ export class Attempt {
     if (this.wake !== null) this.native.clearTimeout(this.wake.handle);
     if (this.sweep !== null) this.native.clearTimeout(this.sweep);
     if (this.note !== null) this.native.clearTimeout(this.note);
-    this.finish(this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`));
+    this.finish(
+      this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`),
+    );
   }
 
   /** Numbers of the dispatches in flight that the program had looked at. */
@@ -407,7 +409,11 @@ export class Attempt {
     this.issuedBefore = this.issued;
     this.hopeless = 0;
     if (!this.live) return;
-    if (this.arrivals !== null || this.asked.size > 0 || (this.timers.size() > 0 && this.wake === null)) {
+    if (
+      this.arrivals !== null ||
+      this.asked.size > 0 ||
+      (this.timers.size() > 0 && this.wake === null)
+    ) {
       this.closeTurn();
     } else {
       this.sweep ??= this.native.setTimeout(() => {
@@ -517,7 +523,10 @@ export class Attempt {
       this.wake = null;
       this.pump();
     };
-    this.wake = { at, handle: this.native.setTimeout(run, min(LONGEST_MS, max(0, ceil(at - this.native.now())))) };
+    this.wake = {
+      at,
+      handle: this.native.setTimeout(run, min(LONGEST_MS, max(0, ceil(at - this.native.now())))),
+    };
   }
 
   noteSoon() {

@@ -211,7 +211,8 @@ class Writer {
       case "symbol":
         throw refusal("symbol", path);
       case "function":
-        if (nameOfOurs(value) !== undefined) throw refusal(/** @type {any} */ (nameOfOurs(value)), path);
+        if (nameOfOurs(value) !== undefined)
+          throw refusal(/** @type {any} */ (nameOfOurs(value)), path);
         if (hasJson(value, path)) return this.json(value, path, depth);
         throw refusal("function", path);
       default:
@@ -277,7 +278,12 @@ class Writer {
     this.within.add(object);
     const value = reading(path, () => object.toJSON(path === null ? "" : `${path.key}`));
     // As JSON.stringify does it, what comes out is not asked again; only its parts are.
-    if (typeof value === "object" && value !== null && hasJson(value, path) && kindOf(value) !== "date") {
+    if (
+      typeof value === "object" &&
+      value !== null &&
+      hasJson(value, path) &&
+      kindOf(value) !== "date"
+    ) {
       if (value === object || this.within.has(value)) throw refusal("circular", path);
       this.within.add(value);
       this.record(value, path, depth - 1, hasOwn(value, TAG));
@@ -294,7 +300,11 @@ class Writer {
     for (let i = 0; i < length; i++) {
       at.key = i;
       if (i > 0) this.write(",");
-      this.value(reading(at, () => list[i]), at, depth);
+      this.value(
+        reading(at, () => list[i]),
+        at,
+        depth,
+      );
     }
     this.write("]");
   }
@@ -314,7 +324,11 @@ class Writer {
       if (i > 0) this.write(",");
       this.writeText(name);
       this.write(":");
-      this.value(reading(at, () => object[name]), at, depth);
+      this.value(
+        reading(at, () => object[name]),
+        at,
+        depth,
+      );
     }
     this.write(escaped ? "}}" : "}");
   }
@@ -347,14 +361,24 @@ class Writer {
     const part = (/** @type {string} */ name) => {
       at.key = name;
       this.write(`,${quote(name)}:`);
-      this.value(reading(at, () => error[name]), at, depth);
+      this.value(
+        reading(at, () => error[name]),
+        at,
+        depth,
+      );
     };
     if (hasOwn(error, "cause")) part("cause");
     if (hasOwn(error, "errors")) part("errors");
     const names = reading(path, () => keys(error));
     for (let i = 0; i < names.length; i++) {
       const name = names[i];
-      if (name !== "name" && name !== "message" && name !== "cause" && name !== "errors" && name !== "stack") {
+      if (
+        name !== "name" &&
+        name !== "message" &&
+        name !== "cause" &&
+        name !== "errors" &&
+        name !== "stack"
+      ) {
         part(name);
       }
     }
@@ -472,7 +496,8 @@ function reading(path, read) {
 function hasJson(/** @type {any} */ object, /** @type {Path | null} */ path) {
   const json = reading(path, () => object.toJSON);
   if (typeof json !== "function") return false;
-  if (json !== own(ObjectPrototype, "toJSON") && json !== own(ArrayPrototype, "toJSON")) return true;
+  if (json !== own(ObjectPrototype, "toJSON") && json !== own(ArrayPrototype, "toJSON"))
+    return true;
   return hasOwn(object, "toJSON");
 }
 

@@ -22,7 +22,8 @@ export function createConsole(log, clock, room) {
     (/** @type {string} */ level) =>
     (/** @type {any[]} */ ...args) =>
       line(level, args);
-  const labelOf = (/** @type {any} */ label) => (label === undefined ? "default" : show(label, 256));
+  const labelOf = (/** @type {any} */ label) =>
+    label === undefined ? "default" : show(label, 256);
 
   /** @param {any} label @param {ArrayLike<any>} more @param {boolean} end */
   function lap(label, more, end) {
@@ -46,7 +47,8 @@ export function createConsole(log, clock, room) {
     debug: at("debug"),
     dir: (/** @type {any} */ value) => log("log", indent + show(value, room)),
     dirxml: at("log"),
-    table: (/** @type {any} */ rows) => log("log", indent + (tableText(rows, room) ?? show(rows, room))),
+    table: (/** @type {any} */ rows) =>
+      log("log", indent + (tableText(rows, room) ?? show(rows, room))),
     group,
     groupCollapsed: group,
     groupEnd: () => {

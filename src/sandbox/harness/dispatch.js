@@ -5,7 +5,18 @@
 // error of ours, whose fault is remembered here and not read from the error.
 
 import { Large, Refusal, decode, encode, explain } from "./codec.js";
-import { Promise, SafeMap, SafeSet, SafeWeakMap, create, freeze, never, own, setOwn, then } from "./intrinsics.js";
+import {
+  Promise,
+  SafeMap,
+  SafeSet,
+  SafeWeakMap,
+  create,
+  freeze,
+  never,
+  own,
+  setOwn,
+  then,
+} from "./intrinsics.js";
 import { markOurs } from "./kinds.js";
 
 /** @typedef {import("./attempt.js").Attempt} Attempt */
@@ -197,10 +208,14 @@ export class Calls {
   /** The error of a reply, in this realm. @param {any} of @param {Dispatch} dispatch @param {boolean} tagged */
   errorOf(of, dispatch, tagged) {
     const message = own(of, "message");
-    const said = typeof message === "string" && message !== "" ? message : `${dispatch.path} failed without a message`;
+    const said =
+      typeof message === "string" && message !== ""
+        ? message
+        : `${dispatch.path} failed without a message`;
     const error = new ToolError(said);
     const name = own(of, "name");
-    if (typeof name === "string" && name !== "" && name !== "Error") setOwn(error, "name", name, false);
+    if (typeof name === "string" && name !== "" && name !== "Error")
+      setOwn(error, "name", name, false);
     if (!dispatch.step) setOwn(error, "tool", own(of, "tool") ?? dispatch.path);
     const code = own(of, "code");
     if (code !== undefined && code !== null) setOwn(error, "code", code);
@@ -261,12 +276,15 @@ function handler(calls, path, parts) {
   return {
     get(_, name) {
       if (typeof name === "symbol") {
-        return name === Symbol.toPrimitive ? () => (path === "" ? "[tools]" : `[tool ${path}]`) : undefined;
+        return name === Symbol.toPrimitive
+          ? () => (path === "" ? "[tools]" : `[tool ${path}]`)
+          : undefined;
       }
       // Looked for by `await` and by JSON.stringify; no tool may have such a part.
       if (name === "then" || name === "toJSON") return undefined;
       let part = parts.get(name);
-      if (part === undefined) parts.set(name, (part = calls.tool(path === "" ? name : `${path}.${name}`)));
+      if (part === undefined)
+        parts.set(name, (part = calls.tool(path === "" ? name : `${path}.${name}`)));
       return part;
     },
     apply(_, __, args) {

@@ -21,7 +21,9 @@ const UNITS = [
 export function durationMs(what, date) {
   const ms = read(what, date);
   if (ms === null || !(ms < 1e15)) {
-    throw new TypeError('sleep takes milliseconds, a text such as "90s", "2h" or "1h 30m", or a Date');
+    throw new TypeError(
+      'sleep takes milliseconds, a text such as "90s", "2h" or "1h 30m", or a Date',
+    );
   }
   return ms > 0 ? ms : 0;
 }

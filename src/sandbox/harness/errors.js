@@ -107,7 +107,7 @@ export function createRenderer(show, toolOf) {
   /** @param {any} thrown @param {any} seen @returns {string} */
   function full(thrown, seen) {
     let out = head(thrown);
-    for (let at = thrown; isErrorLike(at) && seen.size < MAX_LINKS; ) {
+    for (let at = thrown; isErrorLike(at) && seen.size < MAX_LINKS;) {
       seen.add(at);
       const parts = read(at, "errors");
       if (isArray(parts)) {
@@ -129,7 +129,11 @@ export function createRenderer(show, toolOf) {
     seen.add(thrown);
     /** @type {Described} */
     const described = isErrorLike(thrown)
-      ? { name: errorName(thrown), message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"), causes: [] }
+      ? {
+          name: errorName(thrown),
+          message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"),
+          causes: [],
+        }
       : { name: typeof thrown, message: cut(bare(thrown), MAX_TEXT_BYTES, "…"), causes: [] };
     const code = codeOf(thrown);
     if (code !== undefined) described.code = code;
@@ -140,7 +144,7 @@ export function createRenderer(show, toolOf) {
   function described(thrown, seen) {
     const out = fields(thrown, seen);
     let count = 0;
-    for (let at = read(thrown, "cause"); at !== undefined && at !== null && count < MAX_LINKS; ) {
+    for (let at = read(thrown, "cause"); at !== undefined && at !== null && count < MAX_LINKS;) {
       if (seen.has(at)) break;
       setAt(out.causes, count++, fields(at, seen));
       at = read(at, "cause");
@@ -216,7 +220,8 @@ export function stackOf(error) {
   const before = getOwnPropertyDescriptor(PrimordialError, "prepareStackTrace");
   try {
     if (before !== undefined && !before.configurable) return "";
-    if (before !== undefined) defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
+    if (before !== undefined)
+      defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
     const own = hasOwn(error, "stack") ? error.stack : undefined;
     return typeof own === "string" ? own : "";
   } catch {
@@ -242,7 +247,11 @@ const FILE = "program.js:";
  */
 export function placeIn(stack) {
   // The message comes first and may hold anything; the frames are the lines that begin with "at".
-  for (let at = text.indexOf(stack, "\n    at "); at >= 0; at = text.indexOf(stack, "\n    at ", at + 1)) {
+  for (
+    let at = text.indexOf(stack, "\n    at ");
+    at >= 0;
+    at = text.indexOf(stack, "\n    at ", at + 1)
+  ) {
     const end = text.indexOf(stack, "\n", at + 1);
     const frame = text.slice(stack, at, end < 0 ? stack.length : end);
     const file = text.lastIndexOf(frame, FILE);

@@ -9,14 +9,7 @@ import { createRenderer, placeIn, placeOf, stackOf } from "./errors.js";
 import { show } from "./format.js";
 import { replaceGlobals } from "./globals.js";
 import { createGuard } from "./guard.js";
-import {
-  SafeMap,
-  clearTimeout,
-  now,
-  own,
-  parse,
-  setTimeout,
-} from "./intrinsics.js";
+import { SafeMap, clearTimeout, now, own, parse, setTimeout } from "./intrinsics.js";
 import { createLogs } from "./logs.js";
 import { field } from "./outbox.js";
 import { createRandom } from "./random.js";
@@ -90,17 +83,24 @@ export class Evaluation {
       native,
       logs: this.logs,
       guard: this.guard,
-      timerFailed: (error) => this.log("error", `Uncaught in a timer: ${this.renderer.render(error)}`),
+      timerFailed: (error) =>
+        this.log("error", `Uncaught in a timer: ${this.renderer.render(error)}`),
       warnings: () => this.warningsJson(),
     });
     this.attempt = attempt;
-    this.calls = new Calls(attempt, limits.argumentBytes, (name, path) => this.warnOf("an argument", name, path));
+    this.calls = new Calls(attempt, limits.argumentBytes, (name, path) =>
+      this.warnOf("an argument", name, path),
+    );
     this.renderer = createRenderer(
       (value) => show(value, SHOWN, false),
       (error) => this.calls.originOf(error)?.path,
     );
     const params = own(invocation, "params");
-    const console = createConsole((level, line) => this.log(level, line), attempt.clock.now, limits.logLineBytes);
+    const console = createConsole(
+      (level, line) => this.log(level, line),
+      attempt.clock.now,
+      limits.logLineBytes,
+    );
     this.runtime = createRuntime({
       attempt,
       calls: this.calls,
@@ -110,7 +110,12 @@ export class Evaluation {
     });
     const { setTimeout, setInterval, clearTimeout, clearInterval, fetch } = this.runtime;
     attempt.ambient = {
-      setTimeout, setInterval, clearTimeout, clearInterval, fetch, console,
+      setTimeout,
+      setInterval,
+      clearTimeout,
+      clearInterval,
+      fetch,
+      console,
       date: attempt.clock.date,
       now: attempt.clock.now,
       origin: attempt.clock.origin,
@@ -131,7 +136,10 @@ export class Evaluation {
   warnOf(whole, name, path) {
     if (this.warnings.size >= MAX_WARNINGS) return;
     const what = path === "" ? whole : `${path} of ${whole}`;
-    this.warnings.set(`${what} was an instance of ${name}; only its own enumerable properties were kept`, true);
+    this.warnings.set(
+      `${what} was an instance of ${name}; only its own enumerable properties were kept`,
+      true,
+    );
   }
 
   warningsJson() {
@@ -155,7 +163,8 @@ export class Evaluation {
       const program = factory(this.guard.ticks, this.runtime);
       const name = own(this.invocation, "export");
       const value = await (name === null || name === undefined ? program() : program(name));
-      const warn = (/** @type {string} */ of, /** @type {string} */ path) => this.warnOf("the result", of, path);
+      const warn = (/** @type {string} */ of, /** @type {string} */ path) =>
+        this.warnOf("the result", of, path);
       const text = await encode(value, this.limits.resultBytes, warn);
       outcome = () => this.unlooked() ?? `"end":"finished","value":${text}`;
     } catch (thrown) {
@@ -213,4 +222,3 @@ function listJson(list) {
   for (let i = 0; i < list.length; i++) out += (i > 0 ? "," : "") + describedJson(list[i]);
   return out;
 }
-

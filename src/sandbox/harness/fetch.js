@@ -7,8 +7,17 @@
 import { Promise, getter, isView, keys, own, setOwn, then, uncurry } from "./intrinsics.js";
 import { windowOf } from "./kinds.js";
 
-const { AbortSignal, ArrayBuffer, Blob, FormData, Headers, ReadableStream, Request, Response, URLSearchParams } =
-  globalThis;
+const {
+  AbortSignal,
+  ArrayBuffer,
+  Blob,
+  FormData,
+  Headers,
+  ReadableStream,
+  Request,
+  Response,
+  URLSearchParams,
+} = globalThis;
 const isPrototypeOf = uncurry(Object.prototype.isPrototypeOf);
 const request = {
   arrayBuffer: uncurry(Request.prototype.arrayBuffer),
@@ -46,8 +55,11 @@ export function createFetch(attempt, calls) {
       return new Promise((_, reject) => reject(error));
     }
     const url = request.url(asked);
-    const answer = calls.call("http.fetch", argument, { convert: (value) => responseOf(value, url) });
-    const signal = init?.signal ?? (isPrototypeOf(Request.prototype, input) ? request.signal(input) : undefined);
+    const answer = calls.call("http.fetch", argument, {
+      convert: (value) => responseOf(value, url),
+    });
+    const signal =
+      init?.signal ?? (isPrototypeOf(Request.prototype, input) ? request.signal(input) : undefined);
     if (signal === undefined || signal === null) return answer;
     return new Promise((resolve, reject) => {
       const abort = () => reject(signals.reason(signal));
@@ -64,9 +76,12 @@ export function createFetch(attempt, calls) {
     const method = request.method(asked);
     if (method !== "GET") setOwn(argument, "method", method);
     const sent = {};
-    headers.forEach(request.headers(asked), (/** @type {string} */ value, /** @type {string} */ name) => {
-      setOwn(sent, name, value);
-    });
+    headers.forEach(
+      request.headers(asked),
+      (/** @type {string} */ value, /** @type {string} */ name) => {
+        setOwn(sent, name, value);
+      },
+    );
     if (keys(sent).length > 0) setOwn(argument, "headers", sent);
     if (body !== undefined) setOwn(argument, "body", body);
     // A Request that has a body of its own: the codec waits for its bytes.
@@ -87,7 +102,8 @@ function bodyValue(body) {
   if (typeof body !== "object") return `${body}`;
   if (isView(body) || isPrototypeOf(ArrayBuffer.prototype, body)) return windowOf(body);
   if (isPrototypeOf(URLSearchParams.prototype, body)) return searchText(body);
-  if (isPrototypeOf(FormData.prototype, body)) throw unsendable("a FormData", "URLSearchParams or text");
+  if (isPrototypeOf(FormData.prototype, body))
+    throw unsendable("a FormData", "URLSearchParams or text");
   if (isPrototypeOf(ReadableStream.prototype, body)) throw unsendable("a stream", "text or bytes");
   if (isPrototypeOf(Blob.prototype, body)) throw unsendable("a Blob", "await blob.bytes()");
   return `${body}`;

@@ -4,7 +4,19 @@
 import { errorName } from "./codec.js";
 import { encodeBase64 } from "./base64.js";
 import { codeOf } from "./errors.js";
-import { SafeSet, getter, hasOwn, keys, min, own, stringify, text, trunc, uncurry, view } from "./intrinsics.js";
+import {
+  SafeSet,
+  getter,
+  hasOwn,
+  keys,
+  min,
+  own,
+  stringify,
+  text,
+  trunc,
+  uncurry,
+  view,
+} from "./intrinsics.js";
 import {
   ArrayPrototype,
   ObjectPrototype,
@@ -49,7 +61,9 @@ class Line {
     switch (typeof value) {
       case "string":
         if (bare) return this.write(value);
-        return this.write(stringify(value.length > this.room ? text.slice(value, 0, this.room) : value));
+        return this.write(
+          stringify(value.length > this.room ? text.slice(value, 0, this.room) : value),
+        );
       case "number":
         if (bare) return this.write(value === 0 && 1 / value < 0 ? "-0" : `${value}`);
         return this.write(value - value === 0 ? `${value}` : `"${value}"`);
@@ -89,7 +103,9 @@ class Line {
       case "promise":
         return this.write("[Promise]");
       case "date":
-        return this.write(bare ? (isoText(object) ?? "Invalid Date") : stringify(isoText(object) ?? "Invalid Date"));
+        return this.write(
+          bare ? (isoText(object) ?? "Invalid Date") : stringify(isoText(object) ?? "Invalid Date"),
+        );
       case "error":
         return this.error(object, depth, bare);
       default:
@@ -214,7 +230,8 @@ const UNREADABLE = {};
 
 /** @param {any} object @param {any} toJSON */
 function isOwnJson(object, toJSON) {
-  if (toJSON !== own(ObjectPrototype, "toJSON") && toJSON !== own(ArrayPrototype, "toJSON")) return true;
+  if (toJSON !== own(ObjectPrototype, "toJSON") && toJSON !== own(ArrayPrototype, "toJSON"))
+    return true;
   return hasOwn(object, "toJSON");
 }
 
@@ -264,7 +281,11 @@ export function formatLine(args, room) {
     next = 1;
     const format = args[0];
     let from = 0;
-    for (let at = args.length > 1 ? text.indexOf(format, "%") : -1; at >= 0; at = text.indexOf(format, "%", from)) {
+    for (
+      let at = args.length > 1 ? text.indexOf(format, "%") : -1;
+      at >= 0;
+      at = text.indexOf(format, "%", from)
+    ) {
       const letter = text.slice(format, at + 1, at + 2);
       const is = next < args.length ? substitute(letter, args[next], room) : undefined;
       out += text.slice(format, from, at);
@@ -294,7 +315,10 @@ function substitute(letter, value, room) {
     case "d":
       return numeric(value) ?? `${toNumber(value)}`;
     case "i":
-      return numeric(value) ?? `${trunc(typeof value === "string" ? parseInt(value, 10) : toNumber(value))}`;
+      return (
+        numeric(value) ??
+        `${trunc(typeof value === "string" ? parseInt(value, 10) : toNumber(value))}`
+      );
     case "f":
       return `${typeof value === "string" ? parseFloat(value) : toNumber(value)}`;
     case "j":

@@ -12,7 +12,6 @@ import {
   getOwnPropertyDescriptor,
   getter,
   isView,
-
   uncurry,
   SafeWeakMap,
 } from "./intrinsics.js";
@@ -36,13 +35,36 @@ export function replaceGlobals(global) {
   replaceRandomness(global);
   wrapOperations(global);
   takeAway(global);
-  put(global, "console", forward(CONSOLE, (a, name) => a.console[name]));
+  put(
+    global,
+    "console",
+    forward(CONSOLE, (a, name) => a.console[name]),
+  );
   put(global, "fetch", (/** @type {any[]} */ ...args) => apply(ambient().fetch, undefined, args));
 }
 
 const CONSOLE = [
-  "log", "info", "warn", "error", "debug", "dir", "dirxml", "table", "group", "groupCollapsed", "groupEnd",
-  "assert", "count", "countReset", "time", "timeLog", "timeEnd", "trace", "clear", "timeStamp", "profile",
+  "log",
+  "info",
+  "warn",
+  "error",
+  "debug",
+  "dir",
+  "dirxml",
+  "table",
+  "group",
+  "groupCollapsed",
+  "groupEnd",
+  "assert",
+  "count",
+  "countReset",
+  "time",
+  "timeLog",
+  "timeEnd",
+  "trace",
+  "clear",
+  "timeStamp",
+  "profile",
   "profileEnd",
 ];
 
@@ -126,7 +148,11 @@ function replaceTimers(global) {
   put(AbortSignal, "timeout", (/** @type {any} */ ms) => {
     const controller = new AbortController();
     ambient().setTimeout(
-      () => abort(controller, new DOMException("The operation was aborted due to timeout", "TimeoutError")),
+      () =>
+        abort(
+          controller,
+          new DOMException("The operation was aborted due to timeout", "TimeoutError"),
+        ),
       ms,
     );
     return signalOf(controller);
@@ -168,17 +194,24 @@ function replaceRandomness(global) {
     return array;
   });
   const importKey = uncurry(SubtleCrypto.prototype.importKey);
-  put(SubtleCrypto.prototype, "generateKey", function (
-    /** @type {any} */ algorithm, /** @type {any} */ extractable, /** @type {any} */ uses,
-  ) {
-    const bytes = keyBytes(algorithm);
-    if (bytes > 0) {
-      const raw = ambient().random.fill(new Uint8Array(bytes));
-      return importKey(this, "raw", raw, algorithm, extractable, uses);
-    }
-    const why = "a generated key pair cannot be replayed: make it in a tool, or inside step(name, fn) of bytes";
-    return new Promise((_, reject) => reject(new DOMException(why, "NotSupportedError")));
-  });
+  put(
+    SubtleCrypto.prototype,
+    "generateKey",
+    function (
+      /** @type {any} */ algorithm,
+      /** @type {any} */ extractable,
+      /** @type {any} */ uses,
+    ) {
+      const bytes = keyBytes(algorithm);
+      if (bytes > 0) {
+        const raw = ambient().random.fill(new Uint8Array(bytes));
+        return importKey(this, "raw", raw, algorithm, extractable, uses);
+      }
+      const why =
+        "a generated key pair cannot be replayed: make it in a tool, or inside step(name, fn) of bytes";
+      return new Promise((_, reject) => reject(new DOMException(why, "NotSupportedError")));
+    },
+  );
 }
 
 const viewTag = getter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
@@ -186,7 +219,9 @@ const viewTag = getter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStr
 /** Whether a view is of whole numbers. @param {any} array */
 function isWhole(array) {
   const tag = viewTag(array);
-  return tag !== undefined && tag !== "Float16Array" && tag !== "Float32Array" && tag !== "Float64Array";
+  return (
+    tag !== undefined && tag !== "Float16Array" && tag !== "Float32Array" && tag !== "Float64Array"
+  );
 }
 
 /** Bytes of a symmetric key; 0 for a pair. @param {any} algorithm */
@@ -254,24 +289,40 @@ function iterateByReader(prototype) {
 /** @param {any} global */
 function takeAway(global) {
   // Allowed by the language: nothing is ever collected.
-  put(global, "WeakRef", class WeakRef {
-    #target;
-    constructor(/** @type {any} */ target) {
-      this.#target = target;
-    }
-    deref() {
-      return this.#target;
-    }
-  });
-  put(global, "FinalizationRegistry", class FinalizationRegistry {
-    register() {}
-    unregister() {
-      return false;
-    }
-  });
+  put(
+    global,
+    "WeakRef",
+    class WeakRef {
+      #target;
+      constructor(/** @type {any} */ target) {
+        this.#target = target;
+      }
+      deref() {
+        return this.#target;
+      }
+    },
+  );
+  put(
+    global,
+    "FinalizationRegistry",
+    class FinalizationRegistry {
+      register() {}
+      unregister() {
+        return false;
+      }
+    },
+  );
   for (const name of [
-    "MessageChannel", "MessagePort", "BroadcastChannel", "SharedArrayBuffer", "caches", "EventSource", "WebSocket",
-    "WebSocketPair", "navigator", "reportError",
+    "MessageChannel",
+    "MessagePort",
+    "BroadcastChannel",
+    "SharedArrayBuffer",
+    "caches",
+    "EventSource",
+    "WebSocket",
+    "WebSocketPair",
+    "navigator",
+    "reportError",
   ]) {
     if (name in global) put(global, name, undefined);
   }
@@ -279,4 +330,3 @@ function takeAway(global) {
   // A memory of threads is the last way to a SharedArrayBuffer.
   if (WebAssembly !== undefined) put(WebAssembly, "Memory", undefined);
 }
-

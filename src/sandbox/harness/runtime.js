@@ -19,12 +19,16 @@ import { field } from "./outbox.js";
  */
 export function createRuntime({ attempt, calls, console, params, run }) {
   const tools = calls.namespace();
-  const call = (/** @type {string} */ path, /** @type {any} */ argument) => calls.call(path, argument);
+  const call = (/** @type {string} */ path, /** @type {any} */ argument) =>
+    calls.call(path, argument);
 
   const setTimeout = (/** @type {any} */ fn, /** @type {any} */ ms, /** @type {any[]} */ ...args) =>
     attempt.addTimer(fn, ms, false, args);
-  const setInterval = (/** @type {any} */ fn, /** @type {any} */ ms, /** @type {any[]} */ ...args) =>
-    attempt.addTimer(fn, ms, true, args);
+  const setInterval = (
+    /** @type {any} */ fn,
+    /** @type {any} */ ms,
+    /** @type {any[]} */ ...args
+  ) => attempt.addTimer(fn, ms, true, args);
   const clear = (/** @type {any} */ id) => attempt.timers.clear(id);
 
   /** @param {any} duration @returns {Promise<void>} */
@@ -99,7 +103,8 @@ function errorJson(thrown) {
   if (Large.is(thrown)) return '{"name":"RangeError","message":"the step\'s result is too large"}';
   let message;
   try {
-    message = typeof thrown === "object" && thrown !== null ? `${thrown.message ?? ""}` : `${thrown}`;
+    message =
+      typeof thrown === "object" && thrown !== null ? `${thrown.message ?? ""}` : `${thrown}`;
   } catch {
     message = "";
   }
