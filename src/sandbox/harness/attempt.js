@@ -72,9 +72,9 @@ export class Attempt {
     this.ambient = null;
     /** @type {(reason: any) => void} Told of rejections that nobody handles */
     this.unhandled = () => {};
-    /** @type {[kind: string, id: number, at: number][]} */
+    /** @type {any} Events: [kind, id, at] */
     this.recorded = journal.events;
-    /** @type {{ hash: string, at: number, reply?: any }[]} */
+    /** @type {any} Calls: {hash, at, reply?} */
     this.recordedCalls = journal.calls;
     this.clock = createClock(native.now);
     this.timers = createTimers(this.clock.now, timerFailed);
@@ -376,7 +376,9 @@ export class Attempt {
     if (this.live) {
       this.arrive("n", id, () => this.settleOperation(id));
       this.pump();
-    } else if (this.operated !== null) this.operated(id);
+    } else if (this.operated !== null) {
+      this.operated(id);
+    }
   }
 
   /** @param {number} id */
@@ -502,8 +504,9 @@ export class Attempt {
 
   /** Nothing to deliver. @param {{ due: number } | null} timer */
   idle(timer) {
-    if (timer !== null) this.wakeAt(timer.due);
-    else if (this.open.size === 0 && this.operations.size === 0) {
+    if (timer !== null) {
+      this.wakeAt(timer.due);
+    } else if (this.open.size === 0 && this.operations.size === 0) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
       else this.native.turn(() => this.pump());

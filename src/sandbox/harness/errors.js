@@ -7,6 +7,7 @@
 
 import { errorName } from "./codec.js";
 import {
+  Bytes,
   SafeSet,
   defineProperty,
   encodeInto,
@@ -39,9 +40,9 @@ const symbolText = uncurry(Symbol.prototype.toString);
 export function cut(whole, limit, tail) {
   if (whole.length * 3 <= limit) return whole;
   if (whole.length <= limit && utf8Length(whole) <= limit) return whole;
-  const room = new Uint8Array(limit > tail.length * 3 ? limit - utf8Length(tail) : 0);
-  const { read } = encodeInto(encoder, whole, room);
-  return text.slice(whole, 0, read) + tail;
+  const room = new Bytes(limit > tail.length * 3 ? limit - utf8Length(tail) : 0);
+  const { read: taken } = encodeInto(encoder, whole, room);
+  return text.slice(whole, 0, taken) + tail;
 }
 
 /** @param {any} object @param {string} name @returns {any} undefined also where reading throws */
@@ -128,7 +129,7 @@ export function createRenderer(show, toolOf) {
   function fields(thrown, seen) {
     seen.add(thrown);
     /** @type {Described} */
-    const described = isErrorLike(thrown)
+    const out = isErrorLike(thrown)
       ? {
           name: errorName(thrown),
           message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"),
@@ -136,8 +137,8 @@ export function createRenderer(show, toolOf) {
         }
       : { name: typeof thrown, message: cut(bare(thrown), MAX_TEXT_BYTES, "…"), causes: [] };
     const code = codeOf(thrown);
-    if (code !== undefined) described.code = code;
-    return described;
+    if (code !== undefined) out.code = code;
+    return out;
   }
 
   /** @param {any} thrown @param {any} seen @returns {Described} */
@@ -220,8 +221,9 @@ export function stackOf(error) {
   const before = getOwnPropertyDescriptor(PrimordialError, "prepareStackTrace");
   try {
     if (before !== undefined && !before.configurable) return "";
-    if (before !== undefined)
+    if (before !== undefined) {
       defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
+    }
     const own = hasOwn(error, "stack") ? error.stack : undefined;
     return typeof own === "string" ? own : "";
   } catch {

@@ -45,20 +45,6 @@ function prepareRealm() {
   replaceGlobals(globalThis);
 }
 
-/**
- * @param {string} text the invocation
- * @param {(message: string) => Promise<string>} host
- * @param {() => Promise<Program>} load
- * @param {Native} [native]
- * @returns {Promise<string>}
- */
-export async function evaluate(text, host, load, native = platform) {
-  const invocation = parse(text);
-  prepareRealm();
-  const program = await load();
-  return new Evaluation(invocation, isTagged(text), host, native).run(program.default);
-}
-
 export class Evaluation {
   /** @param {any} invocation @param {boolean} tagged @param {(message: string) => Promise<string>} host @param {Native} native */
   constructor(invocation, tagged, host, native) {
@@ -108,13 +94,13 @@ export class Evaluation {
       params: tagged ? decode(params) : params,
       run: { id: invocation.runId, surface: invocation.surface },
     });
-    const { setTimeout, setInterval, clearTimeout, clearInterval, fetch } = this.runtime;
+    const { runtime } = this;
     attempt.ambient = {
-      setTimeout,
-      setInterval,
-      clearTimeout,
-      clearInterval,
-      fetch,
+      setTimeout: runtime.setTimeout,
+      setInterval: runtime.setInterval,
+      clearTimeout: runtime.clearTimeout,
+      clearInterval: runtime.clearInterval,
+      fetch: runtime.fetch,
       console,
       date: attempt.clock.date,
       now: attempt.clock.now,
@@ -210,13 +196,27 @@ export class Evaluation {
   }
 }
 
+/**
+ * @param {string} text the invocation
+ * @param {(message: string) => Promise<string>} host
+ * @param {() => Promise<Program>} load
+ * @param {Native} [native]
+ * @returns {Promise<string>}
+ */
+export async function evaluate(text, host, load, native = platform) {
+  const invocation = parse(text);
+  prepareRealm();
+  const program = await load();
+  return new Evaluation(invocation, isTagged(text), host, native).run(program.default);
+}
+
 /** @param {import("./errors.js").Described} error @returns {string} */
 function describedJson({ name, message, code, causes, errors }) {
   const parts = errors === undefined ? "" : `,"errors":[${listJson(errors)}]`;
   return `{"name":${quote(name)},"message":${quote(message)}${field("code", code)},"causes":[${listJson(causes)}]${parts}}`;
 }
 
-/** @param {import("./errors.js").Described[]} list */
+/** @param {any} list of Described */
 function listJson(list) {
   let out = "";
   for (let i = 0; i < list.length; i++) out += (i > 0 ? "," : "") + describedJson(list[i]);

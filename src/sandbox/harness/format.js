@@ -5,14 +5,15 @@ import { errorName } from "./codec.js";
 import { encodeBase64 } from "./base64.js";
 import { codeOf } from "./errors.js";
 import {
+  Bytes,
   SafeSet,
-  getter,
   hasOwn,
   keys,
   min,
   own,
   stringify,
   text,
+  toNumber,
   trunc,
   uncurry,
   view,
@@ -32,7 +33,6 @@ import {
 const MAX_DEPTH = 100;
 const symbolText = uncurry(Symbol.prototype.toString);
 const mapEach = uncurry(Map.prototype.forEach);
-const mapSize = getter(Map.prototype, "size");
 const setEach = uncurry(Set.prototype.forEach);
 const { parseFloat, parseInt } = globalThis;
 
@@ -82,8 +82,10 @@ class Line {
 
   /** @param {any} object @param {number} depth @param {boolean} bare */
   object(object, depth, bare) {
-    if (this.within.has(object)) return this.write("[Circular]");
-    if (depth === 0) return this.write("[…]");
+    if (this.within.has(object) || depth === 0) {
+      this.write(depth === 0 ? "[…]" : "[Circular]");
+      return;
+    }
     this.within.add(object);
     try {
       this.known(object, depth, bare);
@@ -171,8 +173,9 @@ class Line {
     this.write(named ? "{" : "[");
     mapEach(map, (/** @type {any} */ value, /** @type {any} */ key) => {
       if (i++ > 0) this.write(",");
-      if (named) this.write(`${stringify(key)}:`);
-      else {
+      if (named) {
+        this.write(`${stringify(key)}:`);
+      } else {
         this.write("[");
         this.value(key, depth - 1, false);
         this.write(",");
@@ -199,7 +202,7 @@ class Line {
     const bytes = windowOf(object);
     const length = view.length(bytes);
     const shown = min(length, 48);
-    const head = new Uint8Array(view.buffer(bytes), view.byteOffset(bytes), shown);
+    const head = new Bytes(view.buffer(bytes), view.byteOffset(bytes), shown);
     const more = length > shown ? `… ${length} bytes` : "";
     this.write(`{"$bytes":"${encodeBase64(head)}${more}"}`);
   }
@@ -230,8 +233,9 @@ const UNREADABLE = {};
 
 /** @param {any} object @param {any} toJSON */
 function isOwnJson(object, toJSON) {
-  if (toJSON !== own(ObjectPrototype, "toJSON") && toJSON !== own(ArrayPrototype, "toJSON"))
+  if (toJSON !== own(ObjectPrototype, "toJSON") && toJSON !== own(ArrayPrototype, "toJSON")) {
     return true;
+  }
   return hasOwn(object, "toJSON");
 }
 
@@ -289,9 +293,11 @@ export function formatLine(args, room) {
       const letter = text.slice(format, at + 1, at + 2);
       const is = next < args.length ? substitute(letter, args[next], room) : undefined;
       out += text.slice(format, from, at);
-      if (letter === "%") out += "%";
-      else if (is === undefined) out += `%${letter}`;
-      else {
+      if (letter === "%") {
+        out += "%";
+      } else if (is === undefined) {
+        out += `%${letter}`;
+      } else {
         out += is;
         next++;
       }
@@ -313,14 +319,14 @@ function substitute(letter, value, room) {
     case "s":
       return show(value, room);
     case "d":
-      return numeric(value) ?? `${toNumber(value)}`;
+      return numeric(value) ?? `${numberOf(value)}`;
     case "i":
       return (
         numeric(value) ??
-        `${trunc(typeof value === "string" ? parseInt(value, 10) : toNumber(value))}`
+        `${trunc(typeof value === "string" ? parseInt(value, 10) : numberOf(value))}`
       );
     case "f":
-      return `${typeof value === "string" ? parseFloat(value) : toNumber(value)}`;
+      return `${typeof value === "string" ? parseFloat(value) : numberOf(value)}`;
     case "j":
     case "o":
     case "O":
@@ -336,9 +342,9 @@ function substitute(letter, value, room) {
 const numeric = (value) => (typeof value === "bigint" ? `${value}` : undefined);
 
 /** @param {any} value @returns {number} */
-function toNumber(value) {
+function numberOf(value) {
   if (typeof value === "number") return value;
-  if (typeof value === "string") return +value;
+  if (typeof value === "string") return toNumber(value);
   if (typeof value === "boolean") return value ? 1 : 0;
   return NaN;
 }

@@ -28,8 +28,9 @@ export async function replay(attempt) {
       attempt.diverged("ended early", attempt.issued);
       return;
     }
-    while (expected < recordedCalls.length && recordedCalls[expected].at <= attempt.delivered)
+    while (expected < recordedCalls.length && recordedCalls[expected].at <= attempt.delivered) {
       expected++;
+    }
     if (!(await issued(expected))) return;
     if (event[0] === "n" && attempt.operations.get(event[1]) === null) {
       await operated(event[1]);
@@ -60,8 +61,9 @@ export async function replay(attempt) {
    */
   async function issued(calls) {
     for (let i = 0; i < PATIENCE && attempt.issued < calls && !attempt.ended; i++) await boundary();
-    if (attempt.issued < calls)
+    if (attempt.issued < calls) {
       attempt.diverged("missing", attempt.issued, describe(attempt, attempt.issued));
+    }
     return !attempt.ended;
   }
 

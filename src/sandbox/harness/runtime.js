@@ -46,7 +46,7 @@ export function createRuntime({ attempt, calls, console, params, run }) {
    */
   function step(name, fn) {
     if (typeof name !== "string" || typeof fn !== "function") {
-      throw new TypeError("step takes a name and a function");
+      throw new NotAStep("step takes a name and a function");
     }
     const { dispatch, promise } = calls.start("step", { name }, STEP);
     if (dispatch !== null && dispatch.n >= 0) perform(dispatch, fn);
@@ -80,8 +80,8 @@ export function createRuntime({ attempt, calls, console, params, run }) {
     storage: tools.storage,
     fetch: createFetch(attempt, calls),
     packages: freeze({
-      invoke: (/** @type {any} */ name, /** @type {any} */ params, /** @type {any} */ options) =>
-        call("packages.invoke", { name, params: params ?? {}, options: options ?? {} }),
+      invoke: (/** @type {any} */ name, /** @type {any} */ given, /** @type {any} */ options) =>
+        call("packages.invoke", { name, params: given ?? {}, options: options ?? {} }),
     }),
     workflows: freeze({
       create: (/** @type {any} */ workflow) => call("workflows.create", workflow),
@@ -91,6 +91,7 @@ export function createRuntime({ attempt, calls, console, params, run }) {
   });
 }
 
+const NotAStep = TypeError;
 const STEP = { step: true };
 /** Nobody has to await an `emit`. */
 const LOOKED = { looked: true };

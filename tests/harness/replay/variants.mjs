@@ -104,8 +104,8 @@ export const WITHOUT = {
   "a step's recorded result is asked for again": [
     [
       "attempt.js",
-      'if (call.step && own(known, "reply") === undefined) this.running.add(n);',
-      "if (call.step) this.running.add(n);",
+      "      } else if (n < this.recordedCalls.length) {",
+      "      } else if (n < this.recordedCalls.length && !call.step) {",
     ],
   ],
 };
