@@ -50,7 +50,7 @@ for (const [place, end] of Object.entries(PLACES)) {
         },
       });
       t.after(stop);
-      const answers = [await w.json("/v1/runs", { code: PROGRAM, label: "planted" })];
+      const answers = [await w.json("/v1/runs", { code: PROGRAM, label: "swept" })];
       const { id } = answers[0]?.body ?? {};
       answers.push(await w.json("/v1/runs", { code: "return await tools.job({ n: 2 });" }));
       answers.push(await w.json("/v1/runs"), await w.json("/v1/runs/run_0"));
