@@ -2,7 +2,7 @@
 // a Response that reads like any other.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { start } from "./harness.mjs";
+import { sleep, start } from "./harness.mjs";
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let w;
@@ -10,6 +10,7 @@ before(async () => {
   w = await start({
     vars: { HOLDFAST_HTTP_HOSTS: "allowed.example" },
     outbound: async (request) => {
+      if (request.url.endsWith("/slow")) await sleep(2_000);
       const body = await request.text();
       const heard = { method: request.method, body, note: request.headers.get("x-note") };
       return Response.json(heard, { status: 201, headers: { "x-answer": "heard" } });
@@ -69,7 +70,8 @@ test("a host that is not allowed is refused, and the program can catch it", asyn
   assert.equal(w.sent.length, before);
 });
 
-test("a signal of the program's own ends the wait", async () => {
+test("a signal that is aborted already lets nothing out", async () => {
+  const before = w.sent.length;
   const got = await value(`
     const controller = new AbortController();
     controller.abort(new Error("enough"));
@@ -79,4 +81,22 @@ test("a signal of the program's own ends the wait", async () => {
       return error.message;
     }`);
   assert.equal(got, "enough");
+  assert.equal(w.sent.length, before);
+});
+
+test("a signal of the program's own ends its wait, and the call is looked at all the same", async () => {
+  const run = await w.execute(`
+    const asked = fetch("https://allowed.example/slow", { signal: AbortSignal.timeout(20) });
+    try {
+      await asked;
+    } catch (error) {
+      return error.name;
+    }`);
+  assert.equal(run.result, "TimeoutError", run.error);
+  assert.match(run.warnings.join(), /http\.fetch/);
+  const caught = await w.execute(`
+    const { signal } = new AbortController();
+    await fetch("https://elsewhere.example/", { signal }).catch(() => {});
+    return "caught";`);
+  assert.equal(caught.result, "caught", caught.error);
 });

@@ -65,6 +65,7 @@ const PLACES = {
 /** @param {any} db @param {PropertyKey} key */
 function planted(db, key) {
   const value = Reflect.get(db, key, db);
+  if (key === "constructor") return value;
   if (key !== "prepare") return typeof value === "function" ? value.bind(db) : value;
   return (/** @type {string} */ sql) => {
     const statement = value.call(db, sql);
