@@ -473,10 +473,6 @@ impl<'s> Scan<'s> {
                     _ => Last::Operator,
                 }
             }
-            "~" => {
-                self.add(PREFIX);
-                Last::Operator
-            }
             "+" | "-" => {
                 self.level.binary |= 1 << 9;
                 if was != Last::Operand {
@@ -498,7 +494,7 @@ impl<'s> Scan<'s> {
                 self.rightward();
                 Last::Operator
             }
-            "**" => {
+            "**" | "~" => {
                 self.add(PREFIX);
                 Last::Operator
             }

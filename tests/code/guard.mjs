@@ -2,9 +2,9 @@
 // once the budget is spent. The sandbox's own is part of its harness.
 
 /**
- * @param {{ budgetMs: number, clock?: () => number, later?: (f: () => void, ms: number) => unknown, ended?: () => void }} options
+ * @param {{ budgetMs: number, clock?: () => number, later?: (f: () => void, ms: number) => unknown }} options
  */
-export function createGuard({ budgetMs, clock = Date.now, later = setTimeout, ended = () => {} }) {
+export function createGuard({ budgetMs, clock = Date.now, later = setTimeout }) {
   const MOST = 1023; // units between two looks at the clock
   const timedOut = new Error(`Execution timed out after ${budgetMs}ms`);
   const reference = clock();
@@ -30,7 +30,6 @@ export function createGuard({ budgetMs, clock = Date.now, later = setTimeout, en
       if (now - reference >= budgetMs) {
         failure = timedOut;
         guard.n = -1;
-        ended();
         throw failure;
       }
       units = now - lookedAt > 1 ? units >> 2 : Math.min(MOST, units * 2 + 1);
@@ -43,5 +42,5 @@ export function createGuard({ budgetMs, clock = Date.now, later = setTimeout, en
       return true;
     },
   };
-  return guard;
+  return { guard, failed: () => failure !== null };
 }
