@@ -105,13 +105,15 @@ test("a tool that breaks tells nothing of what it is made of", async (t) => {
   t.after(sandbox.stop);
   const secret = "s3cr3t-of-the-tool";
   const inside = `connect https://inside.example:8443/db?key=${secret} failed\\n    at Pool.connect (pool.js:3:1)`;
-  for (const broken of [
+  /** @type {import("./cases/runner.mjs").Order["tools"][]} */
+  const brokenTools = [
     { job: { rejects: { name: "TimeoutError", message: inside } } },
     { job: { rejects: { name: "AbortError", message: inside } } },
     { job: { rejects: { name: "TypeError", message: inside } } },
     { job: { rejects: { message: "" } } },
     { job: { returns: 1 }, listing: { rejects: { message: inside } } },
-  ]) {
+  ];
+  for (const broken of brokenTools) {
     for (const code of [
       "return await tools.job({});",
       "try { await tools.job({}); } catch (e) { console.error(e); return [e.name, e.message, e.code, String(e.cause)]; }",
