@@ -33,6 +33,7 @@ const sandbox = (/** @type {any} */ evaluate) => ({
  * @type {Record<string, (env: any) => any>}
  */
 const PLACES = {
+  attempt: (env) => env,
   loader: (env) => ({ ...env, LOADER: { load: failsAtOnce } }),
   evaluate: (env) => ({ ...env, LOADER: sandbox(fails) }),
   "evaluate at once": (env) => ({ ...env, LOADER: sandbox(failsAtOnce) }),
@@ -80,11 +81,15 @@ function planted(db, key) {
   };
 }
 
+/** Where something is planted. */
+let place = "";
+
 /** @param {any} env */
 function plantedEnv(env) {
-  const [, place = "", error = ""] = /^(.*) (\w+)$/.exec(env.HOLDFAST_TEST_PLANT) ?? [];
-  const plant = PLACES[place];
-  if (plant === undefined) throw new Error(`HOLDFAST_TEST_PLANT: there is no place ${place}`);
+  const [, where = "", error = ""] = /^(.*) (\w+)$/.exec(env.HOLDFAST_TEST_PLANT) ?? [];
+  const plant = PLACES[where];
+  if (plant === undefined) throw new Error(`HOLDFAST_TEST_PLANT: there is no place ${where}`);
+  place = where;
   name = error;
   return plant(env);
 }
@@ -106,5 +111,13 @@ export class Attempt extends HonestAttempt {
    */
   constructor(ctx, env) {
     super(ctx, plantedEnv(env));
+  }
+
+  /**
+   * @param {any} order
+   * @param {any} aborted
+   */
+  start(order, aborted) {
+    return place === "attempt" ? fails() : super.start(order, aborted);
   }
 }
