@@ -32,6 +32,11 @@ const platform = {
   turn: (run) => void setTimeout(run, 0),
 };
 
+/** The end of a program that threw what cannot be read at all. */
+const FAILED =
+  '"end":"threw","error":{"name":"Error","message":"something that cannot be shown was thrown","causes":[]},' +
+  '"text":"something that cannot be shown was thrown","line":null,"column":null,"call":null,"fault":null';
+
 let replaced = false;
 
 /** Once an isolate: the globals, and what nobody handles. */
@@ -161,7 +166,12 @@ export class Evaluation {
 
   /** The end of a program that threw, read at once: what was thrown may change. @param {any} thrown */
   failed(thrown) {
-    const end = this.failure(thrown);
+    let end = FAILED;
+    try {
+      end = this.failure(thrown);
+    } catch {
+      // What was thrown fights back in a way that nobody thought of: the run has failed all the same.
+    }
     return () => end;
   }
 

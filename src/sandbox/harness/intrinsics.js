@@ -35,13 +35,19 @@ const bind = Function.prototype.bind.bind(Function.prototype.call);
 const uncurry = /** @type {any} */ (bind);
 
 /**
- * The getter of `prototype[name]` as a function. It throws where the receiver has not the brand.
+ * The getter of `prototype[name]`, its own or inherited, as a function. It throws where the receiver has
+ * not the brand, and here where there is none: found at the first use, it would be an error of the program.
  *
  * @param {object | null} prototype
  * @param {PropertyKey} name
  */
-const getter = (/** @type {any} */ prototype, name) =>
-  uncurry(/** @type {any} */ (getOwnPropertyDescriptor(prototype, name)?.get));
+function getter(prototype, name) {
+  for (let at = /** @type {object | null} */ (prototype); at !== null; at = getPrototypeOf(at)) {
+    const get = getOwnPropertyDescriptor(at, name)?.get;
+    if (get !== undefined) return uncurry(get);
+  }
+  throw new TypeError(`the platform has no getter ${String(name)}`);
+}
 
 /**
  * A subclass that carries its methods itself and inherits from nothing, so that no change to a
