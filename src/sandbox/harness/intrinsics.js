@@ -11,9 +11,14 @@
 // and wait for ever.
 
 const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
-const { create, freeze, hasOwn, keys, setPrototypeOf } = Object;
+const { create, freeze, hasOwn, setPrototypeOf } = Object;
+/** Own enumerable text keys. @type {(object: any) => any} */
+const keys = Object.keys;
 const { isArray } = Array;
 const { parse, stringify } = JSON;
+const Bytes = Uint8Array;
+const toNumber = Number;
+const { isNaN } = Number;
 const { abs, ceil, floor, imul, max, min, trunc } = Math;
 const { fromCharCode } = String;
 const { isView } = ArrayBuffer;
@@ -32,10 +37,10 @@ const uncurry = /** @type {any} */ (bind);
 /**
  * The getter of `prototype[name]` as a function. It throws where the receiver has not the brand.
  *
- * @param {object} prototype
+ * @param {object | null} prototype
  * @param {PropertyKey} name
  */
-const getter = (prototype, name) =>
+const getter = (/** @type {any} */ prototype, name) =>
   uncurry(/** @type {any} */ (getOwnPropertyDescriptor(prototype, name)?.get));
 
 /**
@@ -123,6 +128,7 @@ const then = uncurry(P.prototype.then);
 const never = () => new P(() => {});
 
 export {
+  Bytes,
   P as Promise,
   SafeMap,
   SafeSet,
@@ -146,6 +152,7 @@ export {
   hasOwn,
   imul,
   isArray,
+  isNaN,
   isView,
   keys,
   max,
@@ -162,6 +169,7 @@ export {
   stringify,
   text,
   then,
+  toNumber,
   trunc,
   uncurry,
   utf8Length,
