@@ -5,7 +5,7 @@ import Honest, { Attempt as HonestAttempt } from "../../../src/entry.js";
 export * from "../../../src/entry.js";
 
 /** What the planted errors say; nobody outside may ever read it. */
-export const PLANTED = "planted at https://inside.example/private?key=k-5f1c";
+const PLANTED = "planted at https://inside.example/private?key=k-5f1c";
 
 /** @type {string} */
 let name = "";
