@@ -116,7 +116,7 @@ async function bundleHarness() {
  */
 function withoutNames(wasm) {
   const kept = [wasm.subarray(0, 8)]; // magic and version
-  for (let at = 8; at < wasm.length; ) {
+  for (let at = 8; at < wasm.length;) {
     const start = at;
     const id = wasm[at++];
     const size = length();
