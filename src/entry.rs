@@ -5,6 +5,7 @@ use crate::api;
 use crate::attempt::{self, Order};
 use crate::config::Config;
 use crate::error::Fault;
+use crate::ledger;
 use crate::platform::loader::Loader;
 use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
@@ -21,10 +22,15 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
     api::answer(req, env, ctx).await
 }
 
-/// Once a minute: ends the runs whose attempt is dead.
+/// Once a minute: ends the runs whose attempt is dead, forgets keys that have had their time.
 #[event(scheduled)]
 async fn scheduled(_event: ScheduledEvent, env: Env, _ctx: ScheduleContext) {
-    let swept = async { runs::sweep(&Db::of(&env)?).await }.await;
+    let swept = async {
+        let db = Db::of(&env)?;
+        runs::sweep(&db).await?;
+        ledger::prune(&db, Config::of(&env)?.ledger_retention_ms).await
+    }
+    .await;
     if let Err(fault) = swept {
         worker::console_error!("sweep: {fault} ({})", fault.cause.as_deref().unwrap_or_default());
     }

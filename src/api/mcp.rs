@@ -2,7 +2,7 @@
 //! checked, is [`crate::mcp`]'s.
 
 use super::streaming::{self, Framing, RunAnswer};
-use super::{App, auth, body, internal};
+use super::{App, auth, body, internal, ledger};
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::mcp::{
@@ -13,8 +13,6 @@ use crate::platform::clock::now_ms;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -84,11 +82,6 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
     }
     match call.tool {
         Tool::Execute(execute) => {
-            if execute.idempotency_key.is_some() {
-                let message = "idempotencyKey is not available in this deployment.";
-                let fault = Fault::new(Code::CapabilityMissing, message);
-                return respond(call.reply.answer(&Err(fault)));
-            }
             let request = RunRequest {
                 code: execute.code,
                 params: execute.params,
@@ -96,8 +89,13 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
                 label: execute.label,
                 limits: None,
             };
+            let wanted = ledger::Wanted::of_run(&request);
+            let claim = execute.idempotency_key.map(|key| wanted.under("idempotencyKey", key));
             let name = &principal.name;
-            let order = runs::order(&app.config, name, Surface::Execute, request, now_ms());
+            let order = claim.transpose().and_then(|claim| {
+                let order = runs::order(&app.config, name, Surface::Execute, request, now_ms())?;
+                Ok(crate::attempt::Order { claim, ..order })
+            });
             match order {
                 Ok(order) => open(app, order, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
@@ -105,8 +103,7 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
         }
         Tool::RunGet(get) => {
             let found = runs::get(&app.db, &principal.name, &get.run_id).await;
-            // Looking up a failed run is no error.
-            respond(call.reply.answer(&found.and_then(|text| outcome(text, false))))
+            respond(call.reply.answer(&found.and_then(look)))
         }
         Tool::RunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());
@@ -116,7 +113,7 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
                 status: list.status.map(Status::as_str),
             };
             let found = runs::list(&app.db, &principal.name, &page).await;
-            respond(call.reply.answer(&found.and_then(|text| outcome(text, false))))
+            respond(call.reply.answer(&found.and_then(look)))
         }
     }
 }
@@ -149,19 +146,14 @@ impl Framing for SseFraming {
 }
 
 fn tool_answer(answer: &RunAnswer) -> ToolAnswer {
-    #[derive(Deserialize)]
-    struct Head {
-        status: String,
-    }
-    let text = answer.clone()?;
-    let status = serde_json::from_str::<Head>(&text).map(|head| head.status).unwrap_or_default();
-    let failed = [Status::Failed, Status::Cancelled].iter().any(|ending| ending.as_str() == status);
-    outcome(text, failed)
+    let answered = answer.clone()?;
+    let outcome = ToolOutcome::of_run(answered.text, answered.replayed);
+    outcome.map_err(|error| internal(&error.to_string()))
 }
 
-fn outcome(text: String, is_error: bool) -> ToolAnswer {
-    let structured = RawValue::from_string(text).map_err(|error| internal(&error.to_string()))?;
-    Ok(ToolOutcome { structured, is_error, replayed: false })
+/// Looking up a failed run is no error.
+fn look(text: String) -> ToolAnswer {
+    ToolOutcome::of_look(text).map_err(|error| internal(&error.to_string()))
 }
 
 /// Makes an answer of the protocol a response of the platform.

@@ -5,6 +5,7 @@
 pub mod auth;
 pub mod body;
 pub mod health;
+pub mod ledger;
 pub mod mcp;
 pub mod runs;
 pub mod streaming;

@@ -17,7 +17,7 @@ use crate::run::outcome::{Outcome, RunView};
 use crate::run::value;
 use crate::sandbox::{Host, Lost, Sandbox};
 use crate::store::db::{Db, StoreError};
-use crate::store::{dispatches, runs};
+use crate::store::{dispatches, ledger, runs};
 use crate::tools::{Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
 use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, abortable};
@@ -439,6 +439,12 @@ impl Attempt {
             "run {}: its outcome could not be stored: {cause}",
             self.order.run_id
         );
+        // Under a key it is not run again: it was done, and is being answered.
+        if self.order.claim.is_some()
+            && let Err(error) = self.db.run(&ledger::lose_answer(&self.order.run_id)).await
+        {
+            worker::console_error!("run {}: its key: {error}", self.order.run_id);
+        }
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );

@@ -10,4 +10,4 @@ pub mod permit;
 pub mod recorder;
 
 pub use driver::run;
-pub use order::Order;
+pub use order::{Order, Parent};

@@ -2,6 +2,7 @@
 
 use crate::run::limits::Limits;
 use crate::run::surface::Surface;
+use crate::store::ledger::Claim;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -27,4 +28,20 @@ pub struct Order {
     pub arrived_at: u64,
     /// The fence under which it writes.
     pub fence: u64,
+    /// The idempotency key that it answers.
+    #[serde(default)]
+    pub claim: Option<Claim>,
+    /// The run that started it, and how many stand above it.
+    #[serde(default)]
+    pub parent: Option<Parent>,
+}
+
+/// Where a run stands that another started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    /// The run that started it.
+    pub run_id: String,
+    /// Runs above it: 1 for one that a run of the top started.
+    pub depth: u32,
 }

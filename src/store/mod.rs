@@ -3,6 +3,7 @@
 
 pub mod db;
 pub mod dispatches;
+pub mod ledger;
 pub mod permits;
 pub mod runs;
 pub mod storage;

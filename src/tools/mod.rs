@@ -103,6 +103,12 @@ impl Tools {
     }
 }
 
+/// The built-in tools whose calls only read.
+#[must_use]
+pub fn reads() -> Vec<&'static str> {
+    BUILT_IN.iter().filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
+}
+
 /// No tool has the name; the nearest of those that exist are named.
 #[must_use]
 pub fn not_found(path: &str, others: &[String]) -> Fault {
