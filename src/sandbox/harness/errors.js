@@ -15,6 +15,7 @@ import {
   getOwnPropertyDescriptor,
   hasOwn,
   isArray,
+  setOwn,
   text,
   uncurry,
   utf8Length,
@@ -128,17 +129,16 @@ export function createRenderer(show, toolOf) {
   /** @param {any} thrown @param {any} seen @returns {Described} */
   function fields(thrown, seen) {
     seen.add(thrown);
-    /** @type {Described} */
-    const out = isErrorLike(thrown)
-      ? {
-          name: errorName(thrown),
-          message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"),
-          causes: [],
-        }
-      : { name: typeof thrown, message: cut(bare(thrown), MAX_TEXT_BYTES, "…"), causes: [] };
-    const code = codeOf(thrown);
-    if (code !== undefined) out.code = code;
-    return out;
+    const error = isErrorLike(thrown);
+    const message = error ? messageOf(thrown) : bare(thrown);
+    return /** @type {any} */ ({
+      __proto__: null,
+      name: error ? errorName(thrown) : typeof thrown,
+      message: cut(message, MAX_TEXT_BYTES, "…"),
+      code: codeOf(thrown),
+      causes: [],
+      errors: undefined,
+    });
   }
 
   /** @param {any} thrown @param {any} seen @returns {Described} */
@@ -188,7 +188,7 @@ export function createRenderer(show, toolOf) {
   };
 }
 
-/** Errors, and objects that read like one. @param {any} thrown */
+/** Errors, and objects that read like one. @param {any} thrown @returns {boolean} */
 function isErrorLike(thrown) {
   if (isError(thrown)) return true;
   return (
@@ -207,8 +207,7 @@ function messageOf(error) {
 }
 
 /** @param {any} list @param {number} index @param {any} value */
-const setAt = (list, index, value) =>
-  defineProperty(list, `${index}`, { value, configurable: true, enumerable: true, writable: true });
+const setAt = (list, index, value) => setOwn(list, `${index}`, value);
 
 /**
  * Reads `error.stack` as the engine writes it. `Error.prepareStackTrace` is the program's to set, and
@@ -222,7 +221,7 @@ export function stackOf(error) {
   try {
     if (before !== undefined && !before.configurable) return "";
     if (before !== undefined) {
-      defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
+      setOwn(PrimordialError, "prepareStackTrace", undefined);
     }
     const own = hasOwn(error, "stack") ? error.stack : undefined;
     return typeof own === "string" ? own : "";

@@ -161,7 +161,13 @@ export class Evaluation {
 
   /** The end of a program that threw, read at once: what was thrown may change. @param {any} thrown */
   failed(thrown) {
-    const end = this.failure(thrown);
+    let end =
+      '"end":"threw","error":{"name":"Error","message":"","causes":[]},"text":"an error that cannot be shown"';
+    try {
+      end = this.failure(thrown);
+    } catch {
+      // Reading it ran code of the program's, which threw. The run has failed all the same.
+    }
     return () => end;
   }
 
@@ -207,7 +213,8 @@ export async function evaluate(text, host, load, native = platform) {
   const invocation = parse(text);
   prepareRealm();
   const program = await load();
-  return new Evaluation(invocation, isTagged(text), host, native).run(program.default);
+  // Awaited: returning a promise would ask it for the program's `then`.
+  return await new Evaluation(invocation, isTagged(text), host, native).run(program.default);
 }
 
 /** @param {import("./errors.js").Described} error @returns {string} */

@@ -7,6 +7,7 @@ import { codeOf } from "./errors.js";
 import {
   Bytes,
   SafeSet,
+  detach,
   hasOwn,
   keys,
   min,
@@ -230,6 +231,8 @@ class Line {
   }
 }
 const UNREADABLE = {};
+
+detach(Line);
 
 /** @param {any} object @param {any} toJSON */
 function isOwnJson(object, toJSON) {

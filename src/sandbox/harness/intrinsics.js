@@ -81,13 +81,35 @@ const own = (object, name) => (hasOwn(object, name) ? object[name] : undefined);
 /**
  * Sets an own field, where an assignment would ask the prototypes (`__proto__` above all).
  *
- * @param {object} object @param {string} name @param {any} value @param {boolean} [enumerable]
+ * @param {object} object @param {PropertyKey} name @param {any} value @param {boolean} [enumerable]
  * @returns {any} the object
  */
 function setOwn(object, name, value, enumerable = true) {
-  defineProperty(object, name, { value, enumerable, configurable: true, writable: true });
+  defineProperty(object, name, descriptor(value, enumerable));
   return object;
 }
+
+/**
+ * What describes a field of data. A plain object would inherit `get` from the program.
+ *
+ * @param {any} value @param {boolean} enumerable
+ * @returns {any}
+ */
+const descriptor = (value, enumerable) => ({
+  __proto__: null,
+  value,
+  enumerable,
+  configurable: true,
+  writable: true,
+});
+
+/**
+ * Takes a class out of the reach of `Object.prototype`: its instances are made while the program runs, and
+ * an assignment to a field that they do not have yet would ask the program's setters.
+ *
+ * @param {{ prototype: object }} Class
+ */
+const detach = (Class) => setPrototypeOf(Class.prototype, null);
 
 const typedArray = getPrototypeOf(Uint8Array.prototype);
 const encoder = new TextEncoder();
@@ -141,6 +163,7 @@ export {
   clearTimeout,
   create,
   defineProperty,
+  detach,
   encodeInto,
   encoder,
   floor,

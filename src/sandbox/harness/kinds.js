@@ -40,14 +40,19 @@ const ErrorPrototype = Error.prototype;
 const PromisePrototype = Promise.prototype;
 
 /**
- * Whether `value` is an error: by brand where the engine tells it, else by its prototype chain.
+ * Whether `value` is an error: by brand where the engine tells it, else by its prototype chain. A proxy may
+ * throw when it is asked, and is none.
  *
  * @param {any} value
  */
-export const isError = (value) =>
-  typeof value === "object" &&
-  value !== null &&
-  (isErrorBrand(value) || isPrototypeOf(ErrorPrototype, value));
+export function isError(value) {
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return isErrorBrand(value) || isPrototypeOf(ErrorPrototype, value);
+  } catch {
+    return false;
+  }
+}
 
 /** @param {string} probe @param {object} value */
 function has(probe, value) {
