@@ -85,10 +85,10 @@ export function createRenderer(show, toolOf) {
     const name = errorName(thrown);
     const code = codeOf(thrown);
     let out = messageOf(thrown);
-    if (tool !== undefined && !text.includes(out, tool)) out = `${tool}: ${out}`;
+    if (tool !== undefined && !names(out, tool)) out = `${tool}: ${out}`;
     if (name !== "Error") out = out === "" ? name : `${name}: ${out}`;
     if (out === "") out = "an Error without a message";
-    if (code !== undefined && !text.includes(out, code)) out += ` [${code}]`;
+    if (code !== undefined && !text.includes(out, `[${code}]`)) out += ` [${code}]`;
     return out;
   }
 
@@ -186,6 +186,19 @@ export function createRenderer(show, toolOf) {
       }
     },
   };
+}
+
+/** Whether a message names a tool, as a word of its own. @param {string} message @param {string} tool */
+function names(message, tool) {
+  const at = text.indexOf(message, tool);
+  return at >= 0 && !isWord(message, at - 1) && !isWord(message, at + tool.length);
+}
+
+/** Letters, digits, `_`, `-` and what is beyond ASCII. @param {string} message @param {number} at */
+function isWord(message, at) {
+  const code = text.charCodeAt(message, at);
+  const letter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code > 127;
+  return letter || (code >= 48 && code <= 57) || code === 95 || code === 45;
 }
 
 /** Errors, and objects that read like one. @param {any} thrown @returns {boolean} */

@@ -4,7 +4,7 @@
 // A body is text, bytes or URLSearchParams. A FormData has a random boundary and a stream can be read once, so
 // neither would be the same in a replay: they are refused.
 
-import { Bytes, Promise, getter, isView, keys, own, setOwn, then, uncurry } from "./intrinsics.js";
+import { Bytes, Promise, getter, isView, keys, own, setOwn, uncurry } from "./intrinsics.js";
 import { windowOf } from "./kinds.js";
 
 const HttpRequest = Request;
@@ -52,22 +52,20 @@ export function createFetch(attempt, calls) {
       asked = new HttpRequest(input, init); // The platform checks what was asked for, and knows the content type.
       argument = argumentOf(asked, body);
     } catch (error) {
-      return new Promise((_, reject) => reject(error));
+      return rejected(error);
     }
-    const url = request.url(asked);
-    const answer = calls.call("http.fetch", argument, {
-      convert: (value) => responseOf(value, url),
-    });
     const signal =
       init?.signal ??
       (isPrototypeOf(prototypes.request, input) ? request.signal(input) : undefined);
-    if (signal === undefined || signal === null) return answer;
-    return new Promise((resolve, reject) => {
-      const abort = () => reject(signals.reason(signal));
-      if (signals.aborted(signal)) abort();
-      signals.listen(signal, "abort", abort);
-      then(answer, resolve, reject);
+    const heard = signal !== undefined && signal !== null;
+    if (heard && signals.aborted(signal)) return rejected(signals.reason(signal));
+    const url = request.url(asked);
+    const { dispatch, promise } = calls.start("http.fetch", argument, {
+      convert: (/** @type {any} */ value) => responseOf(value, url),
     });
+    // The dispatch goes on at the host, as one that lost a race does.
+    if (heard) signals.listen(signal, "abort", () => dispatch?.fail(signals.reason(signal)));
+    return promise;
   };
 
   /** @param {Request} asked @param {string | Uint8Array | undefined} body */
@@ -95,6 +93,9 @@ export function createFetch(attempt, calls) {
     return new Bytes(await attempt.operate(() => request.arrayBuffer(asked)));
   }
 }
+
+/** @param {any} error @returns {any} */
+const rejected = (error) => new Promise((_, reject) => reject(error));
 
 /** A body as text or bytes; undefined where there is none. @param {any} body */
 function bodyValue(body) {

@@ -146,7 +146,7 @@ class Line {
     const { message, cause } = error;
     const code = codeOf(error);
     let out = typeof message === "string" && message !== "" ? `${name}: ${message}` : name;
-    if (code !== undefined && !text.includes(out, code)) out += ` [${code}]`;
+    if (code !== undefined) out += ` [${code}]`;
     this.write(bare ? out : stringify(out));
     if (bare && cause !== undefined && cause !== null) {
       this.write("\n  caused by: ");

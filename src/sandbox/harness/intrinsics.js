@@ -35,13 +35,17 @@ const bind = Function.prototype.bind.bind(Function.prototype.call);
 const uncurry = /** @type {any} */ (bind);
 
 /**
- * The getter of `prototype[name]` as a function. It throws where the receiver has not the brand.
+ * The getter of `prototype[name]` as a function, also where it is inherited. It throws where the receiver has
+ * not the brand.
  *
- * @param {object | null} prototype
+ * @param {any} prototype
  * @param {PropertyKey} name
  */
-const getter = (/** @type {any} */ prototype, name) =>
-  uncurry(/** @type {any} */ (getOwnPropertyDescriptor(prototype, name)?.get));
+function getter(prototype, name) {
+  let owner = prototype;
+  while (!hasOwn(owner, name)) owner = getPrototypeOf(owner);
+  return uncurry(/** @type {any} */ (getOwnPropertyDescriptor(owner, name)?.get));
+}
 
 /**
  * A subclass that carries its methods itself and inherits from nothing, so that no change to a
