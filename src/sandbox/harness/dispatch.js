@@ -16,6 +16,7 @@ import {
   own,
   setOwn,
   then,
+  detach,
 } from "./intrinsics.js";
 import { markOurs } from "./kinds.js";
 
@@ -83,6 +84,8 @@ class Dispatch {
     this.reject(error);
   }
 }
+
+detach(Dispatch);
 
 /**
  * The promise of a call. `await`, `Promise.all`, `race` and the like call `then` on promises whose constructor
@@ -269,7 +272,7 @@ export class Calls {
 }
 
 /** @type {CallOptions} */
-const NO_OPTIONS = {};
+const NO_OPTIONS = /** @type {any} */ ({ __proto__: null });
 
 const refuse = () => false;
 
@@ -280,7 +283,10 @@ const refuse = () => false;
  * @returns {ProxyHandler<any>}
  */
 function handler(calls, path, parts) {
-  return {
+  return /** @type {any} */ ({
+    // A trap that is not here must not be looked for in `Object.prototype`.
+    __proto__: null,
+    /** @param {any} _ @param {string | symbol} name */
     get(_, name) {
       if (typeof name === "symbol") {
         return name === toPrimitive
@@ -295,6 +301,7 @@ function handler(calls, path, parts) {
       }
       return part;
     },
+    /** @param {any} _ @param {any} __ @param {any[]} args */
     apply(_, __, args) {
       return args.length > 1 ? calls.refuseArguments(path, args.length) : calls.call(path, args[0]);
     },
@@ -309,5 +316,5 @@ function handler(calls, path, parts) {
     getOwnPropertyDescriptor: () => undefined,
     getPrototypeOf: () => null,
     setPrototypeOf: refuse,
-  };
+  });
 }
