@@ -72,9 +72,9 @@ export class Attempt {
     this.ambient = null;
     /** @type {(reason: any) => void} Told of rejections that nobody handles */
     this.unhandled = () => {};
-    /** @type {[kind: string, id: number, at: number][]} */
+    /** @type {any} Events: [kind, id, at] */
     this.recorded = journal.events;
-    /** @type {{ hash: string, at: number, reply?: any }[]} */
+    /** @type {any} Calls: {hash, at, reply?} */
     this.recordedCalls = journal.calls;
     this.clock = createClock(native.now);
     this.timers = createTimers(this.clock.now, timerFailed);
@@ -185,7 +185,9 @@ export class Attempt {
     if (this.wake !== null) this.native.clearTimeout(this.wake.handle);
     if (this.sweep !== null) this.native.clearTimeout(this.sweep);
     if (this.note !== null) this.native.clearTimeout(this.note);
-    this.finish(this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`));
+    this.finish(
+      this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`),
+    );
   }
 
   /**
@@ -390,7 +392,9 @@ export class Attempt {
     if (this.live) {
       this.arrive("n", id, () => this.settleOperation(id));
       this.pump();
-    } else if (this.operated !== null) this.operated(id);
+    } else if (this.operated !== null) {
+      this.operated(id);
+    }
   }
 
   /** @param {number} id */
@@ -423,7 +427,11 @@ export class Attempt {
     this.issuedBefore = this.issued;
     this.hopeless = 0;
     if (!this.live) return;
-    if (this.arrivals !== null || this.asked.size > 0 || (this.timers.size() > 0 && this.wake === null)) {
+    if (
+      this.arrivals !== null ||
+      this.asked.size > 0 ||
+      (this.timers.size() > 0 && this.wake === null)
+    ) {
       this.closeTurn();
     } else {
       this.sweep ??= this.native.setTimeout(() => {
@@ -512,8 +520,9 @@ export class Attempt {
 
   /** Nothing to deliver. @param {{ due: number } | null} timer */
   idle(timer) {
-    if (timer !== null) this.wakeAt(timer.due);
-    else if (this.open.size === 0 && this.operations.size === 0) {
+    if (timer !== null) {
+      this.wakeAt(timer.due);
+    } else if (this.open.size === 0 && this.operations.size === 0) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
       else this.native.turn(() => this.pump());
@@ -533,7 +542,10 @@ export class Attempt {
       this.wake = null;
       this.pump();
     };
-    this.wake = { at, handle: this.native.setTimeout(run, min(LONGEST_MS, max(0, ceil(at - this.native.now())))) };
+    this.wake = {
+      at,
+      handle: this.native.setTimeout(run, min(LONGEST_MS, max(0, ceil(at - this.native.now())))),
+    };
   }
 
   noteSoon() {

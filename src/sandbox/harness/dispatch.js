@@ -5,7 +5,18 @@
 // error of ours, whose fault is remembered here and not read from the error.
 
 import { Large, Refusal, decode, encode, explain } from "./codec.js";
-import { Promise, SafeMap, SafeSet, SafeWeakMap, create, freeze, never, own, setOwn, then } from "./intrinsics.js";
+import {
+  Promise,
+  SafeMap,
+  SafeSet,
+  SafeWeakMap,
+  create,
+  freeze,
+  never,
+  own,
+  setOwn,
+  then,
+} from "./intrinsics.js";
 import { markOurs } from "./kinds.js";
 
 /** @typedef {import("./attempt.js").Attempt} Attempt */
@@ -14,6 +25,9 @@ import { markOurs } from "./kinds.js";
  *   error came from: a dispatch, or a fault of a call that was not made */
 
 const ToolError = Error;
+const NotAConstructor = TypeError;
+const { toPrimitive } = Symbol;
+const ToolProxy = Proxy;
 const { captureStackTrace } = /** @type {any} */ (Error);
 
 /** One call, and what is known of it. */
@@ -74,7 +88,7 @@ class Dispatch {
  * The promise of a call. `await`, `Promise.all`, `race` and the like call `then` on promises whose constructor
  * is not the plain one; so a call knows that it was looked at.
  */
-class CallPromise extends Promise {
+class CallPromise extends /** @type {any} */ (Promise) {
   /** @type {Dispatch | undefined} */
   #dispatch;
 
@@ -125,7 +139,7 @@ export class Calls {
    * @param {string} path
    * @param {any} argument
    * @param {CallOptions} [options]
-   * @returns {Promise<any>}
+   * @returns {any} a promise
    */
   call(path, argument, options = NO_OPTIONS) {
     return this.start(path, argument, options).promise;
@@ -200,10 +214,15 @@ export class Calls {
   /** The error of a reply, in this realm. @param {any} of @param {Dispatch} dispatch @param {boolean} tagged */
   errorOf(of, dispatch, tagged) {
     const message = own(of, "message");
-    const said = typeof message === "string" && message !== "" ? message : `${dispatch.path} failed without a message`;
+    const said =
+      typeof message === "string" && message !== ""
+        ? message
+        : `${dispatch.path} failed without a message`;
     const error = new ToolError(said);
     const name = own(of, "name");
-    if (typeof name === "string" && name !== "" && name !== "Error") setOwn(error, "name", name, false);
+    if (typeof name === "string" && name !== "" && name !== "Error") {
+      setOwn(error, "name", name, false);
+    }
     if (!dispatch.step) setOwn(error, "tool", own(of, "tool") ?? dispatch.path);
     const code = own(of, "code");
     if (code !== undefined && code !== null) setOwn(error, "code", code);
@@ -235,7 +254,7 @@ export class Calls {
    * asked for, so nothing has to be known of the tools; the host looks names up.
    */
   namespace() {
-    const root = new Proxy(freeze(create(null)), handler(this, "", new SafeMap()));
+    const root = new ToolProxy(freeze(create(null)), handler(this, "", new SafeMap()));
     markOurs(root, "the namespace of tools");
     return root;
   }
@@ -243,7 +262,7 @@ export class Calls {
   /** @param {string} path */
   tool(path) {
     // An arrow has no `prototype`, whose value a proxy would have to keep.
-    const tool = new Proxy(() => {}, handler(this, path, new SafeMap()));
+    const tool = new ToolProxy(() => {}, handler(this, path, new SafeMap()));
     markOurs(tool, `the tool ${path}`);
     return tool;
   }
@@ -264,19 +283,23 @@ function handler(calls, path, parts) {
   return {
     get(_, name) {
       if (typeof name === "symbol") {
-        return name === Symbol.toPrimitive ? () => (path === "" ? "[tools]" : `[tool ${path}]`) : undefined;
+        return name === toPrimitive
+          ? () => (path === "" ? "[tools]" : `[tool ${path}]`)
+          : undefined;
       }
       // Looked for by `await` and by JSON.stringify; no tool may have such a part.
       if (name === "then" || name === "toJSON") return undefined;
       let part = parts.get(name);
-      if (part === undefined) parts.set(name, (part = calls.tool(path === "" ? name : `${path}.${name}`)));
+      if (part === undefined) {
+        parts.set(name, (part = calls.tool(path === "" ? name : `${path}.${name}`)));
+      }
       return part;
     },
     apply(_, __, args) {
       return args.length > 1 ? calls.refuseArguments(path, args.length) : calls.call(path, args[0]);
     },
     construct() {
-      throw new TypeError(`${path} is a tool: call it without new`);
+      throw new NotAConstructor(`${path} is a tool: call it without new`);
     },
     set: refuse,
     defineProperty: refuse,

@@ -7,6 +7,7 @@
 
 import { errorName } from "./codec.js";
 import {
+  Bytes,
   SafeSet,
   defineProperty,
   encodeInto,
@@ -39,9 +40,9 @@ const symbolText = uncurry(Symbol.prototype.toString);
 export function cut(whole, limit, tail) {
   if (whole.length * 3 <= limit) return whole;
   if (whole.length <= limit && utf8Length(whole) <= limit) return whole;
-  const room = new Uint8Array(limit > tail.length * 3 ? limit - utf8Length(tail) : 0);
-  const { read } = encodeInto(encoder, whole, room);
-  return text.slice(whole, 0, read) + tail;
+  const room = new Bytes(limit > tail.length * 3 ? limit - utf8Length(tail) : 0);
+  const { read: taken } = encodeInto(encoder, whole, room);
+  return text.slice(whole, 0, taken) + tail;
 }
 
 /** @param {any} object @param {string} name @returns {any} undefined also where reading throws */
@@ -107,7 +108,7 @@ export function createRenderer(show, toolOf) {
   /** @param {any} thrown @param {any} seen @returns {string} */
   function full(thrown, seen) {
     let out = head(thrown);
-    for (let at = thrown; isErrorLike(at) && seen.size < MAX_LINKS; ) {
+    for (let at = thrown; isErrorLike(at) && seen.size < MAX_LINKS;) {
       seen.add(at);
       const parts = read(at, "errors");
       if (isArray(parts)) {
@@ -128,19 +129,23 @@ export function createRenderer(show, toolOf) {
   function fields(thrown, seen) {
     seen.add(thrown);
     /** @type {Described} */
-    const described = isErrorLike(thrown)
-      ? { name: errorName(thrown), message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"), causes: [] }
+    const out = isErrorLike(thrown)
+      ? {
+          name: errorName(thrown),
+          message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"),
+          causes: [],
+        }
       : { name: typeof thrown, message: cut(bare(thrown), MAX_TEXT_BYTES, "…"), causes: [] };
     const code = codeOf(thrown);
-    if (code !== undefined) described.code = code;
-    return described;
+    if (code !== undefined) out.code = code;
+    return out;
   }
 
   /** @param {any} thrown @param {any} seen @returns {Described} */
   function described(thrown, seen) {
     const out = fields(thrown, seen);
     let count = 0;
-    for (let at = read(thrown, "cause"); at !== undefined && at !== null && count < MAX_LINKS; ) {
+    for (let at = read(thrown, "cause"); at !== undefined && at !== null && count < MAX_LINKS;) {
       if (seen.has(at)) break;
       setAt(out.causes, count++, fields(at, seen));
       at = read(at, "cause");
@@ -216,7 +221,9 @@ export function stackOf(error) {
   const before = getOwnPropertyDescriptor(PrimordialError, "prepareStackTrace");
   try {
     if (before !== undefined && !before.configurable) return "";
-    if (before !== undefined) defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
+    if (before !== undefined) {
+      defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
+    }
     const own = hasOwn(error, "stack") ? error.stack : undefined;
     return typeof own === "string" ? own : "";
   } catch {
@@ -242,7 +249,11 @@ const FILE = "program.js:";
  */
 export function placeIn(stack) {
   // The message comes first and may hold anything; the frames are the lines that begin with "at".
-  for (let at = text.indexOf(stack, "\n    at "); at >= 0; at = text.indexOf(stack, "\n    at ", at + 1)) {
+  for (
+    let at = text.indexOf(stack, "\n    at ");
+    at >= 0;
+    at = text.indexOf(stack, "\n    at ", at + 1)
+  ) {
     const end = text.indexOf(stack, "\n", at + 1);
     const frame = text.slice(stack, at, end < 0 ? stack.length : end);
     const file = text.lastIndexOf(frame, FILE);

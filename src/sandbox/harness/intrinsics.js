@@ -11,9 +11,14 @@
 // and wait for ever.
 
 const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
-const { create, freeze, hasOwn, keys, setPrototypeOf } = Object;
+const { create, freeze, hasOwn, setPrototypeOf } = Object;
+/** Own enumerable text keys. @type {(object: any) => any} */
+const keys = Object.keys;
 const { isArray } = Array;
 const { parse, stringify } = JSON;
+const Bytes = Uint8Array;
+const toNumber = Number;
+const { isNaN } = Number;
 const { abs, ceil, floor, imul, max, min, trunc } = Math;
 const { fromCharCode } = String;
 const { isView } = ArrayBuffer;
@@ -33,11 +38,11 @@ const uncurry = /** @type {any} */ (bind);
  * The getter of `prototype[name]`, its own or inherited, as a function. It throws where the receiver has
  * not the brand, and here where there is none: found at the first use, it would be an error of the program.
  *
- * @param {object} prototype
+ * @param {object | null} prototype
  * @param {PropertyKey} name
  */
 function getter(prototype, name) {
-  for (let at = /** @type {object | null} */ (prototype); at !== null; at = getPrototypeOf(at)) {
+  for (let at = prototype; at !== null; at = getPrototypeOf(at)) {
     const get = getOwnPropertyDescriptor(at, name)?.get;
     if (get !== undefined) return uncurry(get);
   }
@@ -129,6 +134,7 @@ const then = uncurry(P.prototype.then);
 const never = () => new P(() => {});
 
 export {
+  Bytes,
   P as Promise,
   SafeMap,
   SafeSet,
@@ -152,6 +158,7 @@ export {
   hasOwn,
   imul,
   isArray,
+  isNaN,
   isView,
   keys,
   max,
@@ -168,6 +175,7 @@ export {
   stringify,
   text,
   then,
+  toNumber,
   trunc,
   uncurry,
   utf8Length,
