@@ -197,7 +197,8 @@ export class Attempt {
    * @param {boolean} asleep
    */
   expired(asleep) {
-    const hopeless = asleep && this.live && this.arrivals === null && this.outcome === null && !this.pending();
+    const hopeless =
+      asleep && this.live && this.arrivals === null && this.outcome === null && !this.pending();
     this.stop(hopeless ? '"end":"deadlocked"' : '"end":"timed_out"');
   }
 

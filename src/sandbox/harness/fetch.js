@@ -4,11 +4,7 @@
 // A body is text, bytes or URLSearchParams. A FormData has a random boundary and a stream can be read once, so
 // neither would be the same in a replay: they are refused.
 
-<<<<<<< HEAD
-import { Promise, getter, isView, keys, own, setOwn, uncurry } from "./intrinsics.js";
-=======
-import { Bytes, Promise, getter, isView, keys, own, setOwn, then, uncurry } from "./intrinsics.js";
->>>>>>> main
+import { Bytes, Promise, getter, isView, keys, own, setOwn, uncurry } from "./intrinsics.js";
 import { windowOf } from "./kinds.js";
 
 const HttpRequest = Request;
@@ -59,8 +55,9 @@ export function createFetch(attempt, calls) {
       return new Promise((_, reject) => reject(error));
     }
     const url = request.url(asked);
-<<<<<<< HEAD
-    const signal = init?.signal ?? (isPrototypeOf(Request.prototype, input) ? request.signal(input) : undefined);
+    const signal =
+      init?.signal ??
+      (isPrototypeOf(prototypes.request, input) ? request.signal(input) : undefined);
     const isSignal = signal !== undefined && signal !== null;
     if (isSignal && signals.aborted(signal)) {
       return new Promise((_, reject) => reject(signals.reason(signal)));
@@ -70,20 +67,6 @@ export function createFetch(attempt, calls) {
       until: (reject) => {
         if (isSignal) signals.listen(signal, "abort", () => reject(signals.reason(signal)));
       },
-=======
-    const answer = calls.call("http.fetch", argument, {
-      convert: (value) => responseOf(value, url),
-    });
-    const signal =
-      init?.signal ??
-      (isPrototypeOf(prototypes.request, input) ? request.signal(input) : undefined);
-    if (signal === undefined || signal === null) return answer;
-    return new Promise((resolve, reject) => {
-      const abort = () => reject(signals.reason(signal));
-      if (signals.aborted(signal)) abort();
-      signals.listen(signal, "abort", abort);
-      then(answer, resolve, reject);
->>>>>>> main
     });
   };
 
