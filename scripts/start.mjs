@@ -149,6 +149,7 @@ async function startWrangler(port, state, token) {
       ...wrangler,
       ...["dev", "--ip", HOST, "--port", String(port), "--inspector-port", "0"],
       ...["--persist-to", state, "--show-interactive-dev-session=false"],
+      ...["--var", "HOLDFAST_ALLOWED_ORIGINS:loopback"],
       ...(commit.ok ? ["--var", `COMMIT_SHA:${commit.text.trim()}`] : []),
       ...files,
     ],
