@@ -116,8 +116,6 @@ class CallPromise extends /** @type {any} */ (Promise) {
  * @typedef {object} CallOptions
  * @property {boolean} [step]
  * @property {boolean} [looked] nobody has to look at it
- * @property {(reject: (reason: any) => void) => void} [until] given what ends the program's wait before the
- *   host answers
  * @property {(value: any) => any} [convert] makes what the program gets of what the host answered
  */
 
@@ -155,7 +153,6 @@ export class Calls {
     const promise = new CallPromise((resolve, reject) => {
       dispatch.resolve = resolve;
       dispatch.reject = reject;
-      options.until?.(reject);
     }, dispatch);
     try {
       const value = argument === undefined ? {} : argument;
