@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`error`] | the catalogue of errors, the message of a timeout, what leaves the worker |
 //! | [`code`] | from what an agent wrote to a module: recover, strip types, guard |
+//! | [`report`] | Sentry: what is reported, what is noise, the tunnel |
 //!
 //! `run`, `code` and `error` are pure: no JavaScript value, no clock, no database. The file
 //! `tests/the_rules_are_pure.rs` holds that.
 
 pub mod code;
 pub mod error;
+pub mod report;
 
 use worker::{Context, Env, Request, Response, Result, event};
 

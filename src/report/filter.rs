@@ -1,0 +1,343 @@
+//! Which events are noise: the ones that say nothing but "a sandbox used up its budget".
+//!
+//! Such an ending is the program's affair: the caller is told, the run is stored, nobody needs
+//! an alert. Anything else is a fault until someone looked at it. Two rules settle every doubt:
+//! a real fault must always arrive, some noise may; and what is not understood is kept.
+//!
+//! An event is noise when it carries at least one message and **every** message it carries is a
+//! timeout text. Messages are what `logentry`, `message` and each entry of `exception` say, in
+//! every shape that SDKs send and servers accept:
+//!
+//! - `logentry`, `message`: a string, or an object with `formatted`, or with a template
+//!   `message` and its `params`. Both are read; neither hides the other.
+//! - `exception`: a list, an object with a list `values`, or one bare object. Each entry must
+//!   have a `value`; its `type` says nothing here.
+//! - `null`, the empty string and the empty list carry nothing.
+//!
+//! "Any" timeout text in place of "every" would lose a wrapper around a timeout, "the last one"
+//! would lose a failed write that caused a timeout.
+//!
+//! The payload is read once as borrowed slices of its JSON and only what may be a message is
+//! decoded. This module knows nothing of envelopes, and does not say who drops what.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+use serde_json::value::RawValue;
+
+/// Whether the event in `payload` says nothing but that a sandbox used up its budget.
+///
+/// `payload` is the JSON of one event item. What is not a JSON object, or is not shaped as
+/// described above, is not noise.
+#[must_use]
+pub fn is_noise(payload: &[u8]) -> bool {
+    std::str::from_utf8(payload).is_ok_and(|json| messages(json).is_ok_and(|m| all_timeouts(&m)))
+}
+
+/// The `event_id` that the event in `payload` names for itself, if it is a UUID.
+#[must_use]
+pub fn event_id(payload: &[u8]) -> Option<EventId> {
+    let json = std::str::from_utf8(payload).ok()?;
+    let event: Event<'_> = object(json).ok()?;
+    let Text(id) = serde_json::from_str(event.id?.get()).ok()?;
+    EventId::parse(&id)
+}
+
+/// The id of an event: 32 lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventId(String);
+
+impl EventId {
+    /// Reads 32 hex digits, or the 36 characters of a UUID with dashes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let dashed = text.len() == 36;
+        let mut digits = String::with_capacity(32);
+        for (place, byte) in text.bytes().enumerate() {
+            if dashed && matches!(place, 8 | 13 | 18 | 23) {
+                if byte != b'-' {
+                    return None;
+                }
+            } else if byte.is_ascii_hexdigit() {
+                digits.push(char::from(byte.to_ascii_lowercase()));
+            } else {
+                return None;
+            }
+        }
+        (digits.len() == 32).then_some(Self(digits))
+    }
+
+    /// The 32 digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether `text` is a timeout text from its first to its last character.
+#[must_use]
+pub fn is_timeout_text(text: &str) -> bool {
+    anchored::is_bare_timeout(text)
+}
+
+fn all_timeouts(messages: &[Cow<'_, str>]) -> bool {
+    !messages.is_empty() && messages.iter().all(|message| is_timeout_text(message))
+}
+
+/// Why an event is kept without its messages being compared.
+#[derive(Debug)]
+struct NotUnderstood;
+
+impl From<serde_json::Error> for NotUnderstood {
+    fn from(_: serde_json::Error) -> Self {
+        Self
+    }
+}
+
+/// The parts of an event that are read. A key that occurs twice makes reading fail: two readers
+/// could take different ones.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, rename = "event_id")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    logentry: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    exception: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct LogEntry<'a> {
+    #[serde(borrow)]
+    formatted: Option<Text<'a>>,
+    #[serde(borrow)]
+    message: Option<Text<'a>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+/// One entry of an exception list, or the object around the list.
+#[derive(Deserialize)]
+struct Exception<'a> {
+    #[serde(borrow)]
+    value: Option<&'a RawValue>,
+    /// `Some` for a `null` as well: an object with `values` is never an entry itself.
+    #[serde(borrow, default, deserialize_with = "present")]
+    values: Option<&'a RawValue>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+fn messages(json: &str) -> Result<Vec<Cow<'_, str>>, NotUnderstood> {
+    let event: Event<'_> = object(json)?;
+    let mut messages = Vec::new();
+    for entry in [event.logentry, event.message].into_iter().flatten() {
+        messages.extend(log_message(entry.get())?);
+    }
+    if let Some(exception) = event.exception {
+        exception_messages(exception.get(), &mut messages)?;
+    }
+    Ok(messages)
+}
+
+/// Reads a JSON object as `T`, and nothing but an object: a derived reader takes lists as well.
+fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, NotUnderstood> {
+    if first_byte(json) == Some(b'{') {
+        Ok(serde_json::from_str(json)?)
+    } else {
+        Err(NotUnderstood)
+    }
+}
+
+fn first_byte(json: &str) -> Option<u8> {
+    json.bytes().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+}
+
+fn log_message(json: &str) -> Result<Option<Cow<'_, str>>, NotUnderstood> {
+    match first_byte(json) {
+        Some(b'"') => {
+            let Text(message) = serde_json::from_str(json)?;
+            Ok(Some(message).filter(|message| !message.is_empty()))
+        }
+        Some(b'{') => {
+            let entry: LogEntry<'_> = serde_json::from_str(json)?;
+            if let Some(Text(formatted)) = entry.formatted.filter(|text| !text.0.is_empty()) {
+                return Ok(Some(formatted));
+            }
+            let Some(Text(template)) = entry.message.filter(|text| !text.0.is_empty()) else {
+                return Ok(None);
+            };
+            render(template, entry.params.map(RawValue::get)).map(Some)
+        }
+        Some(b'[') if is_empty_list(json) => Ok(None),
+        _ => Err(NotUnderstood),
+    }
+}
+
+fn exception_messages<'a>(
+    json: &'a str,
+    messages: &mut Vec<Cow<'a, str>>,
+) -> Result<(), NotUnderstood> {
+    match first_byte(json) {
+        Some(b'[') => entries(json, messages),
+        Some(b'"') if json == r#""""# => Ok(()),
+        Some(b'{') => {
+            let exception: Exception<'_> = serde_json::from_str(json)?;
+            match exception.values.map(RawValue::get) {
+                None => entry(json, messages),
+                Some("null" | r#""""#) if exception.value.is_none() => Ok(()),
+                Some(list) if first_byte(list) == Some(b'[') => entries(list, messages),
+                Some(_) => Err(NotUnderstood),
+            }
+        }
+        _ => Err(NotUnderstood),
+    }
+}
+
+fn entries<'a>(json: &'a str, messages: &mut Vec<Cow<'a, str>>) -> Result<(), NotUnderstood> {
+    let entries: Vec<&'a RawValue> = serde_json::from_str(json)?;
+    entries.into_iter().try_for_each(|raw| entry(raw.get(), messages))
+}
+
+fn entry<'a>(json: &'a str, messages: &mut Vec<Cow<'a, str>>) -> Result<(), NotUnderstood> {
+    let Exception { value: Some(value), .. } = object(json)? else {
+        return Err(NotUnderstood);
+    };
+    let Text(value) = serde_json::from_str(value.get())?;
+    if value.is_empty() {
+        return Err(NotUnderstood);
+    }
+    messages.push(value);
+    Ok(())
+}
+
+fn is_empty_list(json: &str) -> bool {
+    serde_json::from_str::<Vec<&RawValue>>(json).is_ok_and(|list| list.is_empty())
+}
+
+/// A template with its parameters filled in, as the server would show it.
+///
+/// `%s`, `%d`, `%i` and `%%` where the template has a `%`, else `{}`. Numbered and named
+/// placeholders are not filled in.
+fn render<'a>(template: Cow<'a, str>, params: Option<&str>) -> Result<Cow<'a, str>, NotUnderstood> {
+    let params: Vec<&RawValue> = match params.map(|json| (first_byte(json), json)) {
+        Some((Some(b'['), json)) => serde_json::from_str(json)?,
+        None | Some((_, r#""""#)) => return Ok(template),
+        Some((Some(b'{'), json)) if is_empty_object(json) => return Ok(template),
+        Some(_) => return Err(NotUnderstood),
+    };
+    if params.is_empty() {
+        return Ok(template);
+    }
+    let mut params = params.into_iter();
+    let mut rendered = String::with_capacity(template.len());
+    let with_percent = template.contains('%');
+    let mut rest = template.chars();
+    while let Some(character) = rest.next() {
+        match character {
+            '%' => match rest.next() {
+                Some('%') => rendered.push('%'),
+                Some('s' | 'd' | 'i') => param(params.next(), &mut rendered)?,
+                _ => return Err(NotUnderstood),
+            },
+            '{' if !with_percent => match rest.next() {
+                Some('}') => param(params.next(), &mut rendered)?,
+                _ => return Err(NotUnderstood),
+            },
+            other => rendered.push(other),
+        }
+    }
+    Ok(Cow::Owned(rendered))
+}
+
+fn is_empty_object(json: &str) -> bool {
+    json.bytes().all(|byte| matches!(byte, b'{' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))
+}
+
+fn param(param: Option<&RawValue>, rendered: &mut String) -> Result<(), NotUnderstood> {
+    let json = param.ok_or(NotUnderstood)?.get();
+    match first_byte(json) {
+        Some(b'"') => {
+            let Text(text) = serde_json::from_str(json)?;
+            rendered.push_str(&text);
+        }
+        // Numbers and booleans as they are written: `1e3` stays `1e3`, which is no budget.
+        Some(b'-' | b'0'..=b'9' | b't' | b'f') => rendered.push_str(json),
+        _ => return Err(NotUnderstood),
+    }
+    Ok(())
+}
+
+/// A JSON string, borrowed where it has no escapes.
+///
+/// Half of a surrogate pair becomes U+FFFD: JavaScript SDKs that cut a message at so many
+/// characters can leave one, and it must not make the rest unreadable.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+                Ok(Text(String::from_utf8_lossy(bytes)))
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+            }
+        }
+
+        deserializer.deserialize_bytes(TextVisitor)
+    }
+}
+
+/// The anchored form of the timeout text.
+///
+/// ```text
+/// timeout     = "Execution timed out" [ " after " budget ] [ ": " explanation ]
+/// budget      = 1*DIGIT [ "." 1*DIGIT ] ( "ms" / "s" )
+/// explanation = 1*<any character but LF, CR, U+2028, U+2029>
+/// ```
+mod anchored {
+    pub(super) fn is_bare_timeout(text: &str) -> bool {
+        let Some(rest) = text.strip_prefix("Execution timed out") else {
+            return false;
+        };
+        let rest = match rest.strip_prefix(" after ") {
+            Some(budget) => after_budget(budget),
+            None => Some(rest),
+        };
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(": ").is_some_and(is_one_line))
+    }
+
+    fn is_one_line(text: &str) -> bool {
+        !text.is_empty() && !text.contains(['\n', '\r', '\u{2028}', '\u{2029}'])
+    }
+
+    fn after_budget(text: &str) -> Option<&str> {
+        let whole = after_digits(text)?;
+        let number = match whole.strip_prefix('.') {
+            Some(fraction) => after_digits(fraction)?,
+            None => whole,
+        };
+        number.strip_prefix("ms").or_else(|| number.strip_prefix('s'))
+    }
+
+    fn after_digits(text: &str) -> Option<&str> {
+        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        (rest.len() < text.len()).then_some(rest)
+    }
+}
