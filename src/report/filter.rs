@@ -21,11 +21,11 @@
 //! decoded. This module knows nothing of envelopes, and does not say who drops what.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
+
+use super::json::{Text, Unreadable, first_byte, object, present, string};
 
 /// Whether the event in `payload` says nothing but that a sandbox used up its budget.
 ///
@@ -41,8 +41,7 @@ pub fn is_noise(payload: &[u8]) -> bool {
 pub fn event_id(payload: &[u8]) -> Option<EventId> {
     let json = std::str::from_utf8(payload).ok()?;
     let event: Event<'_> = object(json).ok()?;
-    let Text(id) = serde_json::from_str(event.id?.get()).ok()?;
-    EventId::parse(&id)
+    EventId::parse(&string(event.id?)?)
 }
 
 /// The id of an event: 32 lower-case hex digits.
@@ -86,18 +85,7 @@ fn all_timeouts(messages: &[Cow<'_, str>]) -> bool {
     !messages.is_empty() && messages.iter().all(|message| is_timeout_text(message))
 }
 
-/// Why an event is kept without its messages being compared.
-#[derive(Debug)]
-struct NotUnderstood;
-
-impl From<serde_json::Error> for NotUnderstood {
-    fn from(_: serde_json::Error) -> Self {
-        Self
-    }
-}
-
-/// The parts of an event that are read. A key that occurs twice makes reading fail: two readers
-/// could take different ones.
+/// The parts of an event that are read.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, rename = "event_id")]
@@ -130,11 +118,7 @@ struct Exception<'a> {
     values: Option<&'a RawValue>,
 }
 
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
-fn messages(json: &str) -> Result<Vec<Cow<'_, str>>, NotUnderstood> {
+fn messages(json: &str) -> Result<Vec<Cow<'_, str>>, Unreadable> {
     let event: Event<'_> = object(json)?;
     let mut messages = Vec::new();
     for entry in [event.logentry, event.message].into_iter().flatten() {
@@ -146,20 +130,7 @@ fn messages(json: &str) -> Result<Vec<Cow<'_, str>>, NotUnderstood> {
     Ok(messages)
 }
 
-/// Reads a JSON object as `T`, and nothing but an object: a derived reader takes lists as well.
-fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, NotUnderstood> {
-    if first_byte(json) == Some(b'{') {
-        Ok(serde_json::from_str(json)?)
-    } else {
-        Err(NotUnderstood)
-    }
-}
-
-fn first_byte(json: &str) -> Option<u8> {
-    json.bytes().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
-}
-
-fn log_message(json: &str) -> Result<Option<Cow<'_, str>>, NotUnderstood> {
+fn log_message(json: &str) -> Result<Option<Cow<'_, str>>, Unreadable> {
     match first_byte(json) {
         Some(b'"') => {
             let Text(message) = serde_json::from_str(json)?;
@@ -176,14 +147,14 @@ fn log_message(json: &str) -> Result<Option<Cow<'_, str>>, NotUnderstood> {
             render(template, entry.params.map(RawValue::get)).map(Some)
         }
         Some(b'[') if is_empty_list(json) => Ok(None),
-        _ => Err(NotUnderstood),
+        _ => Err(Unreadable),
     }
 }
 
 fn exception_messages<'a>(
     json: &'a str,
     messages: &mut Vec<Cow<'a, str>>,
-) -> Result<(), NotUnderstood> {
+) -> Result<(), Unreadable> {
     match first_byte(json) {
         Some(b'[') => entries(json, messages),
         Some(b'"') if json == r#""""# => Ok(()),
@@ -193,25 +164,25 @@ fn exception_messages<'a>(
                 None => entry(json, messages),
                 Some("null" | r#""""#) if exception.value.is_none() => Ok(()),
                 Some(list) if first_byte(list) == Some(b'[') => entries(list, messages),
-                Some(_) => Err(NotUnderstood),
+                Some(_) => Err(Unreadable),
             }
         }
-        _ => Err(NotUnderstood),
+        _ => Err(Unreadable),
     }
 }
 
-fn entries<'a>(json: &'a str, messages: &mut Vec<Cow<'a, str>>) -> Result<(), NotUnderstood> {
+fn entries<'a>(json: &'a str, messages: &mut Vec<Cow<'a, str>>) -> Result<(), Unreadable> {
     let entries: Vec<&'a RawValue> = serde_json::from_str(json)?;
     entries.into_iter().try_for_each(|raw| entry(raw.get(), messages))
 }
 
-fn entry<'a>(json: &'a str, messages: &mut Vec<Cow<'a, str>>) -> Result<(), NotUnderstood> {
+fn entry<'a>(json: &'a str, messages: &mut Vec<Cow<'a, str>>) -> Result<(), Unreadable> {
     let Exception { value: Some(value), .. } = object(json)? else {
-        return Err(NotUnderstood);
+        return Err(Unreadable);
     };
     let Text(value) = serde_json::from_str(value.get())?;
     if value.is_empty() {
-        return Err(NotUnderstood);
+        return Err(Unreadable);
     }
     messages.push(value);
     Ok(())
@@ -225,12 +196,12 @@ fn is_empty_list(json: &str) -> bool {
 ///
 /// `%s`, `%d`, `%i` and `%%` where the template has a `%`, else `{}`. Numbered and named
 /// placeholders are not filled in.
-fn render<'a>(template: Cow<'a, str>, params: Option<&str>) -> Result<Cow<'a, str>, NotUnderstood> {
+fn render<'a>(template: Cow<'a, str>, params: Option<&str>) -> Result<Cow<'a, str>, Unreadable> {
     let params: Vec<&RawValue> = match params.map(|json| (first_byte(json), json)) {
         Some((Some(b'['), json)) => serde_json::from_str(json)?,
         None | Some((_, r#""""#)) => return Ok(template),
         Some((Some(b'{'), json)) if is_empty_object(json) => return Ok(template),
-        Some(_) => return Err(NotUnderstood),
+        Some(_) => return Err(Unreadable),
     };
     if params.is_empty() {
         return Ok(template);
@@ -244,11 +215,11 @@ fn render<'a>(template: Cow<'a, str>, params: Option<&str>) -> Result<Cow<'a, st
             '%' => match rest.next() {
                 Some('%') => rendered.push('%'),
                 Some('s' | 'd' | 'i') => param(params.next(), &mut rendered)?,
-                _ => return Err(NotUnderstood),
+                _ => return Err(Unreadable),
             },
             '{' if !with_percent => match rest.next() {
                 Some('}') => param(params.next(), &mut rendered)?,
-                _ => return Err(NotUnderstood),
+                _ => return Err(Unreadable),
             },
             other => rendered.push(other),
         }
@@ -260,8 +231,8 @@ fn is_empty_object(json: &str) -> bool {
     json.bytes().all(|byte| matches!(byte, b'{' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))
 }
 
-fn param(param: Option<&RawValue>, rendered: &mut String) -> Result<(), NotUnderstood> {
-    let json = param.ok_or(NotUnderstood)?.get();
+fn param(param: Option<&RawValue>, rendered: &mut String) -> Result<(), Unreadable> {
+    let json = param.ok_or(Unreadable)?.get();
     match first_byte(json) {
         Some(b'"') => {
             let Text(text) = serde_json::from_str(json)?;
@@ -269,39 +240,9 @@ fn param(param: Option<&RawValue>, rendered: &mut String) -> Result<(), NotUnder
         }
         // Numbers and booleans as they are written: `1e3` stays `1e3`, which is no budget.
         Some(b'-' | b'0'..=b'9' | b't' | b'f') => rendered.push_str(json),
-        _ => return Err(NotUnderstood),
+        _ => return Err(Unreadable),
     }
     Ok(())
-}
-
-/// A JSON string, borrowed where it has no escapes.
-///
-/// Half of a surrogate pair becomes U+FFFD: JavaScript SDKs that cut a message at so many
-/// characters can leave one, and it must not make the rest unreadable.
-struct Text<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-                Ok(Text(String::from_utf8_lossy(bytes)))
-            }
-
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
-            }
-        }
-
-        deserializer.deserialize_bytes(TextVisitor)
-    }
 }
 
 /// The anchored form of the timeout text.
