@@ -12,6 +12,7 @@
 pub mod code;
 pub mod error;
 pub mod report;
+pub mod run;
 
 use worker::{Context, Env, Request, Response, Result, event};
 

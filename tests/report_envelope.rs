@@ -3,12 +3,7 @@
 //! Items are split on bytes whatever the pieces are that they arrive in; the dependants of a
 //! dropped event go with it; what two readers could read differently is refused.
 
-#![expect(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ops::Range;
 

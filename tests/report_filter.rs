@@ -6,7 +6,8 @@
 
 use std::fs;
 
-use holdfast::report::filter::{EventId, event_id, is_noise, is_timeout_text};
+use holdfast::error::message::is_bare_timeout;
+use holdfast::report::filter::{EventId, event_id, is_noise};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -78,7 +79,7 @@ fn a_timeout_text_is_a_whole_string() {
         ("Execution timed out after 90s: a\u{2029}", false),
     ];
     for (text, expected) in cases {
-        assert_eq!(is_timeout_text(text), expected, "{text:?}");
+        assert_eq!(is_bare_timeout(text), expected, "{text:?}");
     }
 }
 
@@ -228,7 +229,7 @@ proptest! {
     fn a_fault_anywhere_among_timeouts_is_kept(
         before in 0usize..4, after in 0usize..4, fault in "[A-Za-z][ -~]{0,40}", shape in 0u8..4,
     ) {
-        prop_assume!(!is_timeout_text(&fault));
+        prop_assume!(!is_bare_timeout(&fault));
         let timeout = json!({ "type": "Error", "value": TIMEOUT });
         let mut values = vec![timeout.clone(); before];
         values.push(json!({ "type": "Error", "value": fault }));

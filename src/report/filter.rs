@@ -26,6 +26,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::{Text, Unreadable, first_byte, object, present, string};
+use crate::error::message::is_bare_timeout;
 
 /// Whether the event in `payload` says nothing but that a sandbox used up its budget.
 ///
@@ -75,14 +76,8 @@ impl EventId {
     }
 }
 
-/// Whether `text` is a timeout text from its first to its last character.
-#[must_use]
-pub fn is_timeout_text(text: &str) -> bool {
-    anchored::is_bare_timeout(text)
-}
-
 fn all_timeouts(messages: &[Cow<'_, str>]) -> bool {
-    !messages.is_empty() && messages.iter().all(|message| is_timeout_text(message))
+    !messages.is_empty() && messages.iter().all(|message| is_bare_timeout(message))
 }
 
 /// The parts of an event that are read.
@@ -243,42 +238,4 @@ fn param(param: Option<&RawValue>, rendered: &mut String) -> Result<(), Unreadab
         _ => return Err(Unreadable),
     }
     Ok(())
-}
-
-/// The anchored form of the timeout text.
-///
-/// ```text
-/// timeout     = "Execution timed out" [ " after " budget ] [ ": " explanation ]
-/// budget      = 1*DIGIT [ "." 1*DIGIT ] ( "ms" / "s" )
-/// explanation = 1*<any character but LF, CR, U+2028, U+2029>
-/// ```
-mod anchored {
-    pub(super) fn is_bare_timeout(text: &str) -> bool {
-        let Some(rest) = text.strip_prefix("Execution timed out") else {
-            return false;
-        };
-        let rest = match rest.strip_prefix(" after ") {
-            Some(budget) => after_budget(budget),
-            None => Some(rest),
-        };
-        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(": ").is_some_and(is_one_line))
-    }
-
-    fn is_one_line(text: &str) -> bool {
-        !text.is_empty() && !text.contains(['\n', '\r', '\u{2028}', '\u{2029}'])
-    }
-
-    fn after_budget(text: &str) -> Option<&str> {
-        let whole = after_digits(text)?;
-        let number = match whole.strip_prefix('.') {
-            Some(fraction) => after_digits(fraction)?,
-            None => whole,
-        };
-        number.strip_prefix("ms").or_else(|| number.strip_prefix('s'))
-    }
-
-    fn after_digits(text: &str) -> Option<&str> {
-        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        (rest.len() < text.len()).then_some(rest)
-    }
 }
