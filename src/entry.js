@@ -5,12 +5,13 @@
 // panic. Calling `Rust.prototype.x.call(this)` would go round it.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import Rust from "../build/index.js";
+import { answered } from "./report/in_flight.js";
 
 /** Answers HTTP. */
 export default class Api extends WorkerEntrypoint {
   #rust = new Rust(this.ctx, this.env);
 
   fetch(request) {
-    return this.#rust.fetch(request);
+    return answered(() => this.#rust.fetch(request));
   }
 }

@@ -14,12 +14,30 @@ pub mod error;
 pub mod report;
 pub mod run;
 
+use report::config::SentryConfig;
 use worker::{Context, Env, Request, Response, Result, event};
+
+/// Runs once for each Wasm instance, and again after a panic made another one.
+#[event(start)]
+fn start() {
+    report::panic::install();
+}
 
 /// Answers HTTP.
 #[event(fetch)]
-async fn fetch(req: Request, _env: Env, _ctx: Context) -> Result<Response> {
-    match req.path().as_str() {
+async fn fetch(req: Request, env: Env, ctx: Context) -> Result<Response> {
+    let sentry = SentryConfig::read(|name| env.var(name).ok().map(|value| value.to_string()))
+        .map_err(|invalid| worker::Error::RustError(invalid.to_string()))?;
+    report::panic::aim(&sentry);
+    let path = req.path();
+    #[cfg(feature = "probe")]
+    if let Some(response) = report::probe::answer(&req, &sentry, &ctx).await {
+        return response;
+    }
+    match path.as_str() {
+        path if path.starts_with("/sentry-tunnel") => {
+            report::tunnel::answer::answer(req, &sentry, &ctx).await
+        }
         "/health" => Response::from_json(&serde_json::json!({ "ok": true })),
         _ => Response::error("not found", 404),
     }

@@ -14,6 +14,7 @@ use super::config::SentryConfig;
 use super::filter::EventId;
 use super::losses::{SDK_NAME, SDK_VERSION, iso_time};
 use super::redact::Redactor;
+use crate::error::Fault;
 
 /// An error of ours, as its finder tells it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +40,30 @@ pub struct Report {
     pub run: Option<String>,
     /// The only thing that the caller was told of the cause.
     pub correlation: Option<String>,
+}
+
+impl From<&Fault> for Report {
+    /// What a fault tells by itself. Surface, runtime, run and place are the caller's to add.
+    fn from(fault: &Fault) -> Self {
+        let entry = fault.code.entry();
+        let detail = |name| fault.details.get(name).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            code: entry.code.to_owned(),
+            kind: serde_json::to_value(entry.kind)
+                .ok()
+                .and_then(|kind| kind.as_str().map(str::to_owned))
+                .unwrap_or_default(),
+            message: fault.message.clone(),
+            causes: fault
+                .cause
+                .iter()
+                .map(|cause| Cause { name: "Cause".to_owned(), message: cause.clone() })
+                .collect(),
+            phase: detail("phase"),
+            correlation: detail("correlationId"),
+            ..Self::default()
+        }
+    }
 }
 
 /// An error underneath another.

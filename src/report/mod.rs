@@ -12,7 +12,9 @@
 //! | [`limits`] | pure: when our reports have to pause |
 //! | [`losses`] | pure: what was dropped, counted until a client report tells |
 //! | [`reporter`] | sends events and client reports, after the answer |
+//! | [`panic`] | reports a panic through JavaScript, while the Wasm instance dies |
 //! | `transport` | the requests to the server |
+//! | `probe` | with the feature of that name only: raises errors and panics for tests |
 
 pub mod config;
 pub mod dsn;
@@ -22,6 +24,9 @@ pub mod filter;
 mod json;
 pub mod limits;
 pub mod losses;
+pub mod panic;
+#[cfg(feature = "probe")]
+pub mod probe;
 pub mod redact;
 pub mod reporter;
 mod transport;
