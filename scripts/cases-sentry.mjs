@@ -13,12 +13,17 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { gunzipSync, inflateSync, brotliDecompressSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
-import { DSN, eventually, sleep, start } from "../tests/worker/sentry_stand.mjs";
+import { build } from "./build.mjs";
+import { sleep, until } from "../tests/worker/harness.mjs";
+import { DSN, discarded, start } from "../tests/worker/sentry_stand.mjs";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 /** How long a report is waited for that should not come. */
 const SILENCE_MS = 40;
+
+/** How long one is waited for that should. */
+const REPORT_MS = 5_000;
 
 /** Headers of a client that must never reach the server, in lower case. */
 const PRIVATE = ["cookie", "authorization", "referer", "x-forwarded-for", "x-sentry-forwarded-for", "content-encoding"];
@@ -117,47 +122,23 @@ function post(url, headers, body) {
   });
 }
 
-/** @param {any} received */
-const isOurs = (received) => received.header?.sdk?.name === "holdfast";
-
 /** @param {any} received @returns {Buffer} */
 const bodyOf = (received) => Buffer.from(received.bodyBase64 ?? "", "base64");
 
 /**
- * Discarded quantities by reason and category.
- * @param {any[]} reports each with `discarded_events`
- */
-function sums(reports) {
-  /** @type {Record<string, number>} */
-  const sums = {};
-  for (const { discarded_events: discarded } of reports) {
-    for (const { reason, category, quantity } of discarded) {
-      const key = `${reason}/${category}`;
-      sums[key] = (sums[key] ?? 0) + quantity;
-    }
-  }
-  return Object.fromEntries(Object.entries(sums).sort());
-}
-
-/**
- * What the mock got, once the reports that are expected are there.
+ * What clients sent to the mock, once the report that is expected is there.
+ *
  * @param {Stand} stand
  * @param {any} expected the case's `clientReport`
  */
 async function received(stand, expected) {
-  const wanted = expected === undefined ? {} : sums([expected]);
-  const split = async () => {
-    const all = await stand.mock.read();
-    const reported = sums(all.filter(isOurs).map((/** @type {any} */ one) => one.items[0].json));
-    return { clients: all.filter((/** @type {any} */ one) => !isOurs(one)), reported };
-  };
-  const isThere = (/** @type {any} */ { reported }) => JSON.stringify(reported) === JSON.stringify(wanted);
-  if (expected !== undefined) {
-    await eventually(async () => isThere(await split())).catch(() => {});
-  }
+  const wanted = JSON.stringify(expected === undefined ? {} : discarded([expected]));
+  const isThere = async () => JSON.stringify((await stand.received()).discarded) === wanted;
+  // A report that does not come is told below, by what came.
+  if (expected !== undefined) await until("a report", isThere, REPORT_MS).catch(() => {});
   await sleep(SILENCE_MS);
-  const got = await split();
-  same(got.reported, wanted, "client report");
+  const got = await stand.received();
+  check(JSON.stringify(got.discarded) === wanted, `client report: ${JSON.stringify(got.discarded)}, expected ${wanted}`);
   return got.clients;
 }
 
@@ -276,9 +257,7 @@ async function main() {
     failed += 1;
     console.log(`FAIL ${what}`);
   }
-  if (!existsSync(join(ROOT, "build/index.js"))) {
-    execFileSync("npm", ["run", "build"], { cwd: ROOT, stdio: "inherit" });
-  }
+  await build({ fast: true });
   const verdicts = events.length === 0 ? [] : judge(events);
   const stand = await start();
   try {

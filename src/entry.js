@@ -7,11 +7,26 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import Rust from "../build/index.js";
 import { answered } from "./report/in_flight.js";
 
-/** Answers HTTP. */
+/** Answers HTTP and the schedule. */
 export default class Api extends WorkerEntrypoint {
   #rust = new Rust(this.ctx, this.env);
 
+  /** @param {Request} request */
   fetch(request) {
     return answered(() => this.#rust.fetch(request));
+  }
+
+  scheduled(event) {
+    return this.#rust.scheduled(event);
+  }
+}
+
+/**
+ * One attempt of a run, in a request of its own: it has its own allowance of sub-workers, and what
+ * the program left running ends with it.
+ */
+export class Attempt extends WorkerEntrypoint {
+  start(order, aborted) {
+    return new Rust(this.ctx, this.env).startAttempt(order, aborted);
   }
 }

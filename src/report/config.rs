@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::dsn::Dsn;
+use crate::error::{Code, Fault};
 
 /// Where events go, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct SentryConfig {
     pub sample_rate: f64,
     /// The tunnel tells the server the client's address.
     pub forward_address: bool,
+    /// Errors and panics can be raised on request, to see that they arrive.
+    pub probe: bool,
     /// The longest that the tunnel waits for the server, in milliseconds.
     pub upstream_timeout_ms: u32,
 }
@@ -42,6 +45,13 @@ impl fmt::Display for InvalidVariable {
 
 impl std::error::Error for InvalidVariable {}
 
+impl From<InvalidVariable> for Fault {
+    fn from(invalid: InvalidVariable) -> Self {
+        Self::new(Code::ConfigurationInvalid, invalid.to_string())
+            .with("variable", invalid.variable)
+    }
+}
+
 impl SentryConfig {
     /// Nothing is reported, and there is no tunnel.
     #[must_use]
@@ -52,6 +62,7 @@ impl SentryConfig {
             release: String::new(),
             sample_rate: 1.0,
             forward_address: false,
+            probe: false,
             upstream_timeout_ms: UPSTREAM_TIMEOUT_MS,
         }
     }
@@ -65,6 +76,7 @@ impl SentryConfig {
     /// | `COMMIT_SHA` | the release |
     /// | `SENTRY_SAMPLE_RATE` | the part of our own events that is sent, 0 to 1; 1 unless set |
     /// | `SENTRY_FORWARD_ADDRESS` | `true`: the tunnel tells the server the client's address |
+    /// | `SENTRY_PROBE` | `true`: `/sentry-probe/…` raises errors and panics; for trying out only |
     /// | `SENTRY_TIMEOUT_MS` | the longest that the tunnel waits for the server; 10000 unless set |
     ///
     /// # Errors
@@ -106,11 +118,16 @@ impl SentryConfig {
                     }
                 })?;
         }
-        if let Some(forward) = set("SENTRY_FORWARD_ADDRESS") {
-            config.forward_address = forward.parse().map_err(|_| InvalidVariable {
-                variable: "SENTRY_FORWARD_ADDRESS",
-                what: "is neither true nor false.".to_owned(),
-            })?;
+        for (name, switch) in [
+            ("SENTRY_FORWARD_ADDRESS", &mut config.forward_address),
+            ("SENTRY_PROBE", &mut config.probe),
+        ] {
+            if let Some(text) = set(name) {
+                *switch = text.parse().map_err(|_| InvalidVariable {
+                    variable: name,
+                    what: "is neither true nor false.".to_owned(),
+                })?;
+            }
         }
         if let Some(timeout) = set("SENTRY_TIMEOUT_MS") {
             config.upstream_timeout_ms =
@@ -186,6 +203,7 @@ mod tests {
             ("SENTRY_SAMPLE_RATE", "NaN"),
             ("SENTRY_SAMPLE_RATE", "-0.1"),
             ("SENTRY_FORWARD_ADDRESS", "sekrit"),
+            ("SENTRY_PROBE", "sekrit"),
             ("SENTRY_TIMEOUT_MS", "0"),
             ("SENTRY_TIMEOUT_MS", "60001"),
         ];

@@ -14,7 +14,7 @@
 //! | [`reporter`] | sends events and client reports, after the answer |
 //! | [`panic`] | reports a panic through JavaScript, while the Wasm instance dies |
 //! | `transport` | the requests to the server |
-//! | `probe` | with the feature of that name only: raises errors and panics for tests |
+//! | [`probe`] | raises errors and panics on request, where that is switched on |
 
 pub mod config;
 pub mod dsn;
@@ -25,7 +25,6 @@ mod json;
 pub mod limits;
 pub mod losses;
 pub mod panic;
-#[cfg(feature = "probe")]
 pub mod probe;
 pub mod redact;
 pub mod reporter;

@@ -1,15 +1,19 @@
-//! Routes that raise what does not happen by itself, for the tests of reports.
+//! Errors and panics raised on request, to see that they arrive where they should.
+//!
+//! Only with `SENTRY_PROBE=true`; without it there are no such routes. It asks nobody for a
+//! token and a panic costs whatever else is in flight, so it is for trying out a deployment and
+//! for tests, and is switched off afterwards.
 //!
 //! | route | |
 //! |---|---|
-//! | `POST /probe/report` | reports a [`Report`] made of the JSON body, and answers at once |
-//! | `GET /probe/panic` | panics with `boom` and a secret |
-//! | `GET /probe/slow` | answers after a second, if its instance lives that long |
+//! | `POST /sentry-probe/report` | reports an error made of the JSON body, and answers at once |
+//! | `POST /sentry-probe/panic` | panics |
+//! | `POST /sentry-probe/slow` | answers after a second, if its instance lives that long |
 
 use std::time::Duration;
 
 use serde_json::Value;
-use worker::{Context, Delay, Request, Response};
+use worker::{Context, Delay, Method, Request, Response};
 
 use super::config::SentryConfig;
 use super::event::{Cause, Place, Report};
@@ -26,20 +30,23 @@ pub async fn answer(
     config: &SentryConfig,
     ctx: &Context,
 ) -> Option<worker::Result<Response>> {
+    if !config.probe || req.method() != Method::Post {
+        return None;
+    }
     match req.path().as_str() {
-        "/probe/report" => {
+        "/sentry-probe/report" => {
             let body: Value = serde_json::from_str(&req.clone().ok()?.text().await.ok()?).ok()?;
             let redactor = Redactor::new(["probe-secret"]);
             reporter::capture(&report(&body), config, &redactor, ctx);
             Some(Response::ok("reported"))
         }
-        "/probe/panic" => {
+        "/sentry-probe/panic" => {
             #[expect(clippy::panic, reason = "this is what the route is for")]
             {
                 panic!("boom with token=abcdefgh")
             }
         }
-        "/probe/slow" => {
+        "/sentry-probe/slow" => {
             Delay::from(Duration::from_secs(1)).await;
             Some(Response::ok("slow"))
         }

@@ -31,8 +31,10 @@ pub enum EndKind {
     Unserialisable {
         /// Where in the value: `o.self`, `rows[0].done`; empty for the value itself.
         path: String,
-        /// What stood there: `function`, `circular reference`, ….
+        /// What stood there: `function`, `circular`, ….
         kind: String,
+        /// Both in words: `items[1] is a function`.
+        text: String,
     },
     /// The result was over its limit.
     TooLarge {
@@ -41,12 +43,14 @@ pub enum EndKind {
     },
     /// A call was left alone.
     Unlooked {
-        /// Its number.
-        call: u32,
+        /// Its number; `None` when it was refused before it had one.
+        call: Option<u32>,
         /// The tool.
         path: String,
         /// What it failed with; `None` when it was still open.
         text: Option<String>,
+        /// The kind of a fault that the harness itself raised.
+        fault: Option<String>,
     },
     /// The harness saw the budget spent.
     TimedOut,
@@ -90,9 +94,6 @@ pub struct Threw {
     /// The kind of a fault that the harness itself raised, uncaught.
     #[serde(default)]
     pub fault: Option<String>,
-    /// The tool of such a fault.
-    #[serde(default)]
-    pub tool: Option<String>,
 }
 
 /// What an answer may weigh besides its value: the logs of a whole run and then some.
@@ -121,6 +122,8 @@ struct Wire<'a> {
     call: Option<u32>,
     #[serde(default)]
     text: Option<String>,
+    #[serde(default)]
+    fault: Option<String>,
     #[serde(default)]
     why: String,
     #[serde(default)]
@@ -155,12 +158,17 @@ impl End {
                 Ok(threw) => EndKind::Threw(threw),
                 Err(error) => EndKind::Broken(format!("the harness's error: {error}")),
             },
-            "unserialisable" => EndKind::Unserialisable { path: wire.path, kind: wire.kind },
+            "unserialisable" => EndKind::Unserialisable {
+                path: wire.path,
+                kind: wire.kind,
+                text: wire.text.unwrap_or_default(),
+            },
             "too_large" => EndKind::TooLarge { bytes: wire.bytes },
             "unlooked" => EndKind::Unlooked {
-                call: wire.call.unwrap_or_default(),
+                call: wire.call,
                 path: wire.path,
                 text: wire.text,
+                fault: wire.fault,
             },
             "timed_out" => EndKind::TimedOut,
             "deadlocked" => EndKind::Deadlocked,
@@ -180,6 +188,18 @@ impl End {
             logs: wire.logs,
             warnings: wire.warnings,
             open: wire.open,
+        }
+    }
+
+    /// Turns the place in `program.js` of what was thrown into the author's own, by `map`.
+    pub fn place(&mut self, map: impl Fn(u32, u32) -> Option<(u32, u32)>) {
+        if let EndKind::Threw(threw) = &mut self.kind {
+            let place = match (threw.line, threw.column) {
+                (Some(line), Some(column)) => map(line, column),
+                _ => None,
+            };
+            threw.line = place.map(|(line, _)| line);
+            threw.column = place.map(|(_, column)| column);
         }
     }
 }

@@ -398,9 +398,11 @@ impl Run {
                 result_too_large(Some(bytes), limits.result_bytes)
             }
             EndKind::Threw(threw) => self.fault_of(threw),
-            EndKind::Unserialisable { path, kind } => not_data("The result", &path, &kind),
+            EndKind::Unserialisable { path, kind, text } => not_data(&path, &kind, &text),
             EndKind::TooLarge { bytes } => result_too_large(bytes, limits.result_bytes),
-            EndKind::Unlooked { call, path, text } => self.unlooked(call, &path, text),
+            EndKind::Unlooked { call, path, text, fault } => {
+                self.unlooked(call, &path, text, fault)
+            }
             EndKind::TimedOut => Fault::budget_spent(limits.budget_ms),
             EndKind::Deadlocked => deadlocked(),
             EndKind::Diverged { why, call, recorded, issued } => Fault::new(
@@ -443,9 +445,6 @@ impl Run {
             (None, Some("tool_error")) => Fault::new(Code::ArgumentsInvalid, text),
             (None, _) => Fault::new(Code::RuntimeError, text),
         };
-        if let Some(tool) = threw.tool {
-            fault = fault.with("tool", cut(tool, 256));
-        }
         if let (Some(line), Some(column)) = (threw.line, threw.column) {
             fault = fault.with("line", line).with("column", column);
         }
@@ -455,18 +454,20 @@ impl Run {
         fault
     }
 
-    fn unlooked(&self, call: u32, path: &str, text: Option<String>) -> Fault {
-        let path = self.calls.get(&call).map_or(path, |call| call.path.as_str());
+    fn unlooked(
+        &self,
+        call: Option<u32>,
+        path: &str,
+        text: Option<String>,
+        fault: Option<String>,
+    ) -> Fault {
+        let known = call.and_then(|n| self.calls.get(&n));
+        let path = cut(known.map_or(path, |call| call.path.as_str()).to_owned(), 256);
         match text {
-            Some(text) => self.fault_of(Threw {
-                text,
-                error: serde_json::Value::Null,
-                line: None,
-                column: None,
-                call: Some(call),
-                fault: None,
-                tool: None,
-            }),
+            Some(text) => {
+                let error = serde_json::Value::Null;
+                self.fault_of(Threw { text, error, line: None, column: None, call, fault })
+            }
             None => Fault::new(
                 Code::CallNotAwaited,
                 format!(
@@ -593,13 +594,12 @@ pub fn deadlocked() -> Fault {
     )
 }
 
-/// A value that is not data, named by its path.
-#[must_use]
-pub fn not_data(what: &str, path: &str, kind: &str) -> Fault {
-    let place = if path.is_empty() { "it".to_owned() } else { format!("`{path}`") };
-    Fault::new(Code::NotData, format!("{what} cannot be sent: {place} is {kind}."))
-        .with("path", path)
-        .with("type", kind)
+/// A result that is not data, named by its path.
+fn not_data(path: &str, kind: &str, text: &str) -> Fault {
+    let text = if text.is_empty() { format!("{path} is {kind}") } else { text.to_owned() };
+    Fault::new(Code::NotData, format!("The result cannot be sent: {}.", cut(text, 1_024)))
+        .with("path", cut(path.to_owned(), 1_024))
+        .with("type", cut(kind.to_owned(), 64))
 }
 
 fn result_too_large(bytes: Option<u64>, limit: u64) -> Fault {

@@ -11,4 +11,5 @@ pub mod log;
 pub mod machine;
 pub mod outcome;
 pub mod surface;
+pub mod value;
 pub mod watchdog;

@@ -1,40 +1,48 @@
-// A stand for tests of reports: the worker in workerd, the Sentry mock behind it, and a tap in
-// between that can be told to fail. Every detail of miniflare 5's construction for them is here.
+// A stand for tests of reports: the worker, the Sentry mock behind it, and a tap between them
+// that can be told to fail. The DSN's host is one that nobody listens on: the tap answers for
+// it, so that nothing depends on a free port.
 import { existsSync, readFileSync } from "node:fs";
-import { Miniflare, Response } from "miniflare";
+import { Log, LogLevel, Miniflare } from "miniflare";
+import { start as startWorker } from "./harness.mjs";
 
 const ROOT = new URL("../../", import.meta.url);
-const COMPATIBILITY_DATE = "2026-08-01";
 
-/** The DSN of all cases; the tap answers for its host, no port is opened there. */
+/** The DSN of all cases. */
 export const DSN = "http://public@127.0.0.1:9100/1";
 
-/** @param {string} path */
-const esm = (path) => ({ type: "esm", contents: readFileSync(new URL(path, ROOT), "utf8") });
+/** @typedef {Awaited<ReturnType<typeof start>>} Stand */
 
-/** @param {string} path */
-const wasm = (path) => ({
-  type: "wasm",
-  contents: new Uint8Array(readFileSync(new URL(path, ROOT))),
-});
+/**
+ * One request as the mock tells it.
+ * @typedef {{ path: string, query: string, headers: Record<string, string>, bytes: number,
+ *   sha256: string, status: number, header: any, items: { header: any, bytes: number, json?: any }[],
+ *   problem: string | null, bodyBase64: string | null }} Received
+ */
 
-/** The mock as a worker of its own, on `port` (0: any). */
+/**
+ * Starts the mock, on any port.
+ *
+ * @param {{ port?: number }} [options]
+ */
 export async function startMock({ port = 0 } = {}) {
-  const mf = new Miniflare({
+  const esm = (/** @type {string} */ name) => ({
+    type: /** @type {const} */ ("esm"),
+    contents: readFileSync(new URL(`mocks/sentry/${name}`, ROOT), "utf8"),
+  });
+  const miniflare = new Miniflare({
     host: "127.0.0.1",
     port,
+    cf: false, // else it is fetched
+    log: new Log(LogLevel.NONE),
     workers: [
       {
         config: {
           name: "mock",
-          compatibilityDate: COMPATIBILITY_DATE,
+          compatibilityDate: "2026-08-01",
           compatibilityFlags: ["nodejs_compat"],
           manifest: {
             mainModule: "worker.js",
-            modules: {
-              "worker.js": esm("mocks/sentry/worker.js"),
-              "page.js": esm("mocks/sentry/page.js"),
-            },
+            modules: { "worker.js": esm("worker.js"), "page.js": esm("page.js") },
           },
           env: { STATE: { type: "durable-object", worker: "mock", exportName: "State" } },
           exports: { State: { type: "durable-object", storage: "sqlite" } },
@@ -42,128 +50,138 @@ export async function startMock({ port = 0 } = {}) {
       },
     ],
   });
-  const url = await mf.ready;
-  /** @param {string} path @param {any} [init] */
-  const call = async (path, init) => (await fetch(new URL(path, url), init)).json();
+  const url = await miniflare.ready;
+
+  /**
+   * @param {string} method
+   * @param {string} token
+   * @param {unknown} [body]
+   * @returns {Promise<any>}
+   */
+  async function mocks(method, token, body) {
+    const place = new URL(`/__mocks.json?token=${encodeURIComponent(token)}`, url);
+    const answer = await fetch(place, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
+    return answer.json();
+  }
+
   return {
     url,
-    /** Everything that came for `token`. */
-    read: async (token = "public") => (await call(`/__mocks.json?token=${token}`)).requests,
-    /** How to answer from here on. */
-    tell: (answer, token = "public") =>
-      call(`/__mocks?token=${token}`, { method: "PUT", body: JSON.stringify(answer) }),
-    clear: (token = "public") => call(`/__mocks?token=${token}`, { method: "DELETE" }),
-    stop: () => mf.dispose(),
+    /**
+     * Everything that came for a token, in order.
+     * @returns {Promise<Received[]>}
+     */
+    read: async (token = "public") => (await mocks("GET", token)).requests,
+    /**
+     * How to answer from here on.
+     * @param {Record<string, unknown>} answer
+     */
+    tell: (answer, token = "public") => mocks("PUT", token, answer),
+    clear: (token = "public") => mocks("DELETE", token),
+    stop: () => miniflare.dispose(),
   };
 }
 
 /**
- * The worker with `variables`, and the mock behind it.
- * @param {{ variables?: Record<string, string>, modules?: Record<string, any> }} [options]
+ * Starts the worker with the mock behind it.
+ *
+ * @param {{ vars?: Record<string, string> }} [options] `SENTRY_DSN: ""` is none
  */
-export async function start({ variables = {} } = {}) {
-  if (!existsSync(new URL("build/index.js", ROOT))) {
-    throw new Error("build/index.js is missing: run `npm run build` first");
-  }
+export async function start({ vars = {} } = {}) {
+  if (!existsSync(new URL("build/index.js", ROOT))) throw new Error("npm run build comes first");
   const mock = await startMock();
-  /** @type {{ url: string, method: string }[]} */
-  const outbound = [];
-  /** @type {{ fail: ((request: any) => any) | undefined }} */
-  const tap = { fail: undefined };
-  const env = { SENTRY_DSN: DSN, ...variables };
-  const mf = new Miniflare({
-    host: "127.0.0.1",
-    port: 0,
-    workers: [
-      {
-        config: {
-          name: "holdfast",
-          compatibilityDate: COMPATIBILITY_DATE,
-          compatibilityFlags: ["nodejs_compat"],
-          manifest: {
-            mainModule: "src/entry.js",
-            modules: {
-              "src/entry.js": esm("src/entry.js"),
-              "src/report/in_flight.js": esm("src/report/in_flight.js"),
-              "build/index.js": esm("build/index.js"),
-              "build/index_bg.wasm": wasm("build/index_bg.wasm"),
-            },
-          },
-          env: Object.fromEntries(
-            Object.entries(env)
-              .filter(([, value]) => value !== "")
-              .map(([name, value]) => [name, { type: "text", value }]),
-          ),
-        },
-        dev: {
-          outboundService: {
-            type: "fetcher",
-            handler: async (/** @type {any} */ request) => {
-              outbound.push({ url: request.url, method: request.method });
-              const failed = await tap.fail?.(request);
-              if (failed !== undefined) return failed;
-              const to = new URL(request.url);
-              if (to.host !== "127.0.0.1:9100") return new Response("no such host", { status: 599 });
-              const headers = new Headers(request.headers);
-              headers.delete("host");
-              headers.delete("transfer-encoding");
-              const answer = await fetch(new URL(to.pathname + to.search, mock.url), {
-                method: request.method,
-                headers: [...headers].filter(([name]) => name !== "content-length"),
-                body: Buffer.from(await request.arrayBuffer()),
-              });
-              return new Response(await answer.arrayBuffer(), {
-                status: answer.status,
-                headers: Object.fromEntries(answer.headers),
-              });
-            },
-          },
-        },
-      },
-    ],
+  /** Answers in place of the mock, where it answers at all. */
+  const tap = {
+    /** @type {((request: Request) => Response | undefined | Promise<Response | undefined>) | undefined} */
+    answer: undefined,
+  };
+  const worker = await startWorker({
+    vars: { SENTRY_DSN: DSN, SENTRY_PROBE: "true", ...vars },
+    outbound: async (request) => {
+      const tapped = await tap.answer?.(request);
+      if (tapped !== undefined) return tapped;
+      const to = new URL(request.url);
+      if (to.host !== "127.0.0.1:9100") return new Response("no such host", { status: 599 });
+      const headers = new Headers(request.headers);
+      for (const name of ["host", "connection", "content-length", "transfer-encoding"]) {
+        headers.delete(name);
+      }
+      const answer = await fetch(new URL(to.pathname + to.search, mock.url), {
+        method: request.method,
+        headers,
+        body: await request.arrayBuffer(),
+        redirect: "manual",
+      });
+      const passed = new Headers(answer.headers);
+      // fetch has undone them.
+      for (const name of ["content-encoding", "content-length", "transfer-encoding"]) {
+        passed.delete(name);
+      }
+      return new Response(await answer.arrayBuffer(), { status: answer.status, headers: passed });
+    },
   });
-  const url = await mf.ready;
   return {
-    url,
+    url: worker.url,
+    sent: worker.sent,
+    logs: worker.logs,
     mock,
-    outbound,
     tap,
-    /** @param {string} path @param {any} [init] */
-    fetch: (path, init) => fetch(new URL(path, url), init),
-    stop: async () => {
-      await mf.dispose();
+    /**
+     * Posts to the worker.
+     * @param {string} path
+     * @param {import("./harness.mjs").Init} [init]
+     */
+    post: (path, init) => worker.fetch(path, { method: "POST", token: null, ...init }),
+    /** @param {string} path @param {import("./harness.mjs").Init} [init] */
+    fetch: (path, init) => worker.fetch(path, { token: null, ...init }),
+    /**
+     * What of the worker's own, and what of clients, has come.
+     */
+    async received() {
+      const all = await mock.read();
+      const isOurs = (/** @type {Received} */ { header }) => header?.sdk?.name === "holdfast";
+      const ours = all.filter(isOurs);
+      return {
+        clients: all.filter((one) => !isOurs(one)),
+        events: ours.flatMap(({ items }) => items.filter((item) => item.header.type === "event")),
+        discarded: discarded(ours.map(({ items }) => items[0]?.json).filter((json) => json?.discarded_events)),
+        reports: ours.filter(({ items }) => items[0]?.header.type === "client_report").length,
+      };
+    },
+    async stop() {
+      await worker.stop();
       await mock.stop();
     },
   };
 }
 
-/** @param {number} ms */
-export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
 /**
- * Asks until the answer is there, at most 5 s.
- * @template T
- * @param {() => Promise<T | undefined | false>} ask
- * @returns {Promise<T>}
+ * Discarded quantities by reason and category: `{"event_processor/error": 1}`.
+ *
+ * @param {{ discarded_events: { reason: string, category: string, quantity: number }[] }[]} reports
+ * @returns {Record<string, number>}
  */
-export async function eventually(ask) {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const answer = await ask();
-    if (answer !== undefined && answer !== false) return answer;
-    await sleep(50);
+export function discarded(reports) {
+  /** @type {Record<string, number>} */
+  const sums = {};
+  for (const { discarded_events: entries } of reports) {
+    for (const { reason, category, quantity } of entries) {
+      const key = `${reason}/${category}`;
+      sums[key] = (sums[key] ?? 0) + quantity;
+    }
   }
-  throw new Error("waited 5 s in vain");
+  return Object.fromEntries(Object.entries(sums).sort());
 }
 
 /**
- * An envelope of one event.
- * @param {any} event
- * @param {Record<string, unknown>} [header]
+ * An envelope of one event, and what else is given.
+ *
+ * @param {unknown} event
+ * @param {{ header?: Record<string, unknown>, more?: string }} [options]
  */
-export function envelope(event, header = {}) {
+export function envelope(event, { header = {}, more = "" } = {}) {
   const payload = JSON.stringify(event);
   const item = JSON.stringify({ type: "event", length: Buffer.byteLength(payload) });
-  return `${JSON.stringify(header)}\n${item}\n${payload}\n`;
+  return `${JSON.stringify(header)}\n${item}\n${payload}\n${more}`;
 }
 
 /** The message of a spent budget, as the worker writes it. */
