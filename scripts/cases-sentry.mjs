@@ -7,7 +7,15 @@
 //
 // What the keys of `expect` mean: tests/cases/sentry/README.md.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -26,7 +34,14 @@ const SILENCE_MS = 40;
 const REPORT_MS = 5_000;
 
 /** Headers of a client that must never reach the server, in lower case. */
-const PRIVATE = ["cookie", "authorization", "referer", "x-forwarded-for", "x-sentry-forwarded-for", "content-encoding"];
+const PRIVATE = [
+  "cookie",
+  "authorization",
+  "referer",
+  "x-forwarded-for",
+  "x-sentry-forwarded-for",
+  "content-encoding",
+];
 
 /** @typedef {Awaited<ReturnType<typeof start>>} Stand */
 
@@ -50,7 +65,10 @@ function same(a, b, what) {
 /** @param {string} folder */
 function read(folder) {
   const files = statSync(folder).isDirectory()
-    ? readdirSync(folder).filter((name) => name.endsWith(".json")).sort().map((name) => join(folder, name))
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith(".json"))
+        .sort()
+        .map((name) => join(folder, name))
     : [folder];
   /** @type {{ events: any[], envelopes: any[], unreadable: string[] }} */
   const cases = { events: [], envelopes: [], unreadable: [] };
@@ -66,7 +84,10 @@ function read(folder) {
     for (const one of Array.isArray(list) ? list : [list]) {
       if (typeof one?.noise === "boolean" && "event" in one) cases.events.push(one);
       else if (one?.request && one?.expect) cases.envelopes.push(one);
-      else cases.unreadable.push(`${file}: ${one?.name ?? "?"} is neither an event nor an envelope case`);
+      else
+        cases.unreadable.push(
+          `${file}: ${one?.name ?? "?"} is neither an event nor an envelope case`,
+        );
     }
   }
   return cases;
@@ -82,12 +103,19 @@ function judge(cases) {
   try {
     const file = join(folder, "events.json");
     writeFileSync(file, JSON.stringify(cases.map(({ event }) => ({ event }))));
-    const output = execFileSync("cargo", ["run", "--quiet", "--example", "sentry_events", "--", file], {
-      cwd: ROOT,
-      encoding: "utf8",
-      maxBuffer: 1 << 26,
-    });
-    return output.trim().split("\n").map((line) => line === "true");
+    const output = execFileSync(
+      "cargo",
+      ["run", "--quiet", "--example", "sentry_events", "--", file],
+      {
+        cwd: ROOT,
+        encoding: "utf8",
+        maxBuffer: 1 << 26,
+      },
+    );
+    return output
+      .trim()
+      .split("\n")
+      .map((line) => line === "true");
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -138,7 +166,10 @@ async function received(stand, expected) {
   if (expected !== undefined) await until("a report", isThere, REPORT_MS).catch(() => {});
   await sleep(SILENCE_MS);
   const got = await stand.received();
-  check(JSON.stringify(got.discarded) === wanted, `client report: ${JSON.stringify(got.discarded)}, expected ${wanted}`);
+  check(
+    JSON.stringify(got.discarded) === wanted,
+    `client report: ${JSON.stringify(got.discarded)}, expected ${wanted}`,
+  );
   return got.clients;
 }
 
@@ -207,7 +238,11 @@ async function runEnvelope(one, stand) {
   const [before, after] = [inflate(sent, one.request.headers["content-encoding"]), bodyOf(got)];
   if (forwarded === "identical") return check(before.equals(after), "the bytes differ");
   const [was, is] = [split(before), split(after)];
-  same(is.items.map(({ type }) => type), forwarded.itemTypes, "items");
+  same(
+    is.items.map(({ type }) => type),
+    forwarded.itemTypes,
+    "items",
+  );
   check(was.header.equals(is.header), "the envelope header differs");
   let from = 0;
   for (const { type, header, payload } of is.items) {
@@ -225,7 +260,10 @@ function checkRequest(got) {
   same(got.query, "", "query");
   same(got.headers["content-type"], "application/x-sentry-envelope", "content-type");
   const auth = got.headers["x-sentry-auth"] ?? "";
-  check(/sentry_key=public(,|$)/.test(auth) && auth.includes("sentry_client=holdfast/"), `x-sentry-auth: ${auth}`);
+  check(
+    /sentry_key=public(,|$)/.test(auth) && auth.includes("sentry_client=holdfast/"),
+    `x-sentry-auth: ${auth}`,
+  );
   for (const name of PRIVATE) check(!(name in got.headers), `${name} was passed on`);
 }
 
@@ -239,7 +277,9 @@ async function runEvent(one, noise, stand) {
   const body = Buffer.from(`${header}\n${item}\n${payload}\n`);
   const answer = await post(new URL("/sentry-tunnel", stand.url), {}, body);
   same(answer.status, 200, "status");
-  const report = { discarded_events: [{ reason: "event_processor", category: "error", quantity: 1 }] };
+  const report = {
+    discarded_events: [{ reason: "event_processor", category: "error", quantity: 1 }],
+  };
   const clients = await received(stand, one.noise ? report : undefined);
   same(clients.length, one.noise ? 0 : 1, "envelopes forwarded");
   if (!one.noise) check(bodyOf(clients[0]).equals(body), "the bytes differ");
@@ -263,7 +303,9 @@ async function main() {
   try {
     /** @type {[any, () => Promise<void>][]} */
     const all = [
-      ...events.map((one, i) => /** @type {[any, any]} */ ([one, () => runEvent(one, verdicts[i], stand)])),
+      ...events.map(
+        (one, i) => /** @type {[any, any]} */ ([one, () => runEvent(one, verdicts[i], stand)]),
+      ),
       ...envelopes.map((one) => /** @type {[any, any]} */ ([one, () => runEnvelope(one, stand)])),
     ];
     for (const [one, run] of all) {

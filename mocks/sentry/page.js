@@ -38,7 +38,11 @@ ${rows || "<p>Nothing yet.</p>"}
 /** @param {any} request */
 function row(request) {
   const items = request.items.map(
-    /** @param {any} item */ ({ header, bytes, json }) => `<h2>${escape(header.type)} <span class="muted">${bytes} bytes</span></h2>
+    /** @param {any} item */ ({
+      header,
+      bytes,
+      json,
+    }) => `<h2>${escape(header.type)} <span class="muted">${bytes} bytes</span></h2>
     <p>${escape(title(json))}</p>
     <details><summary>payload</summary><pre>${escape(JSON.stringify(json ?? header, null, 2))}</pre></details>`,
   );

@@ -41,7 +41,9 @@ export class State extends DurableObject {
     this.sql.exec(
       "CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, token TEXT NOT NULL, record TEXT NOT NULL, body BLOB)",
     );
-    this.sql.exec("CREATE TABLE IF NOT EXISTS answers (token TEXT PRIMARY KEY, answer TEXT NOT NULL)");
+    this.sql.exec(
+      "CREATE TABLE IF NOT EXISTS answers (token TEXT PRIMARY KEY, answer TEXT NOT NULL)",
+    );
   }
 
   /**
@@ -55,7 +57,12 @@ export class State extends DurableObject {
     const answer = this.#answer(token);
     const record = JSON.stringify({ ...received, status: answer.status });
     const kept = body.byteLength > MAX_KEPT_BYTES ? null : body;
-    this.sql.exec("INSERT INTO requests (token, record, body) VALUES (?, ?, ?)", token, record, kept);
+    this.sql.exec(
+      "INSERT INTO requests (token, record, body) VALUES (?, ?, ?)",
+      token,
+      record,
+      kept,
+    );
     this.sql.exec(
       "DELETE FROM requests WHERE token = ? AND id NOT IN (SELECT id FROM requests WHERE token = ? ORDER BY id DESC LIMIT ?)",
       token,
@@ -92,7 +99,10 @@ export class State extends DurableObject {
 
   /** @param {string} token */
   read(token) {
-    const rows = this.sql.exec("SELECT record, body FROM requests WHERE token = ? ORDER BY id", token);
+    const rows = this.sql.exec(
+      "SELECT record, body FROM requests WHERE token = ? ORDER BY id",
+      token,
+    );
     return rows.toArray().map(({ record, body }) => ({
       ...JSON.parse(String(record)),
       bodyBase64: body === null ? null : base64(new Uint8Array(/** @type {ArrayBuffer} */ (body))),
@@ -100,7 +110,10 @@ export class State extends DurableObject {
   }
 
   tokens() {
-    return this.sql.exec("SELECT DISTINCT token FROM requests ORDER BY token").toArray().map(({ token }) => String(token));
+    return this.sql
+      .exec("SELECT DISTINCT token FROM requests ORDER BY token")
+      .toArray()
+      .map(({ token }) => String(token));
   }
 
   /** @param {string} token */
@@ -120,7 +133,8 @@ export default {
     const url = new URL(request.url);
     const state = env.STATE.get(env.STATE.idFromName("state"));
     if (url.pathname === "/") return Response.redirect(new URL("/__mocks", url).href, 302);
-    if (url.pathname === "/__mocks" || url.pathname === "/__mocks.json") return show(request, url, state);
+    if (url.pathname === "/__mocks" || url.pathname === "/__mocks.json")
+      return show(request, url, state);
     if (/\/api\/[^/]+\/envelope\/?$/.test(url.pathname)) return ingest(request, url, state);
     return Response.json({ detail: "not found" }, { status: 404 });
   },
@@ -137,9 +151,12 @@ async function show(request, url, state) {
   switch (request.method) {
     case "GET": {
       const [requests, tokens] = [await state.read(token), await state.tokens()];
-      const wantsPage = url.pathname === "/__mocks" && request.headers.get("accept")?.includes("text/html");
+      const wantsPage =
+        url.pathname === "/__mocks" && request.headers.get("accept")?.includes("text/html");
       return wantsPage
-        ? new Response(page(token, tokens, requests), { headers: { "content-type": "text/html; charset=utf-8" } })
+        ? new Response(page(token, tokens, requests), {
+            headers: { "content-type": "text/html; charset=utf-8" },
+          })
         : Response.json({ token, tokens, requests });
     }
     case "PUT":
@@ -163,7 +180,8 @@ async function show(request, url, state) {
  * @returns {Promise<Response>}
  */
 async function ingest(request, url, state) {
-  if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
+  if (request.method !== "POST")
+    return new Response(null, { status: 405, headers: { allow: "POST" } });
   const received = new Uint8Array(await request.arrayBuffer());
   let body = received;
   let problem = null;
@@ -250,13 +268,18 @@ function parse(bytes) {
     const itemHeader = JSON.parse(decoder.decode(line()));
     let payload;
     if (typeof itemHeader.length === "number") {
-      if (at + itemHeader.length > bytes.byteLength) throw new RangeError("length runs past the end");
+      if (at + itemHeader.length > bytes.byteLength)
+        throw new RangeError("length runs past the end");
       payload = bytes.subarray(at, at + itemHeader.length);
       at += itemHeader.length + 1;
     } else {
       payload = line();
     }
-    items.push({ header: itemHeader, bytes: payload.byteLength, json: json(decoder.decode(payload)) });
+    items.push({
+      header: itemHeader,
+      bytes: payload.byteLength,
+      json: json(decoder.decode(payload)),
+    });
   }
   return { header, items };
 }
@@ -278,7 +301,8 @@ function json(text) {
 /** @param {Uint8Array} bytes */
 function base64(bytes) {
   let text = "";
-  for (let i = 0; i < bytes.byteLength; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  for (let i = 0; i < bytes.byteLength; i += 8192)
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
   return btoa(text);
 }
 

@@ -201,7 +201,7 @@ export class Held {
   /** @param {Float64Array} ranges */
   *#parts(ranges) {
     for (let i = 0; i + 1 < ranges.length; i += 2) {
-      for (let at = ranges[i]; at < ranges[i + 1]; ) {
+      for (let at = ranges[i]; at < ranges[i + 1];) {
         const block = this.#blocks[Math.floor(at / BLOCK_BYTES)];
         const from = at % BLOCK_BYTES;
         const to = Math.min(BLOCK_BYTES, from + ranges[i + 1] - at);

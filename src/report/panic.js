@@ -94,7 +94,9 @@ function report(event_id, message, file, line, column) {
           value: message.slice(0, 8000) || "(no message)",
           mechanism: { type: "panic", handled: false },
           stacktrace: {
-            frames: [{ filename: file, function: "panic", lineno: line, colno: column, in_app: true }],
+            frames: [
+              { filename: file, function: "panic", lineno: line, colno: column, in_app: true },
+            ],
           },
         },
       ],

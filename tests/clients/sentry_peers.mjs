@@ -59,8 +59,7 @@ async function pythonWith(more) {
 export const pythonClient = () => pythonWith({ "sentry-sdk": "2.75.0" });
 
 /** sentry-sdk beside brotli, which it then uses. */
-export const pythonClientWithBrotli = () =>
-  pythonWith({ "sentry-sdk": "2.75.0", brotli: "1.2.0" });
+export const pythonClientWithBrotli = () => pythonWith({ "sentry-sdk": "2.75.0", brotli: "1.2.0" });
 
 /** sentry-cli, beside a Python: the command stands in the same folder. */
 export const commandLine = () => pythonWith({ "sentry-cli": "3.8.2" });

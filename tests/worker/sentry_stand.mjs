@@ -2,6 +2,7 @@
 // that can be told to fail. The DSN's host is one that nobody listens on: the tap answers for
 // it, so that nothing depends on a free port.
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { Log, LogLevel, Miniflare } from "miniflare";
 import { start as startWorker } from "./harness.mjs";
 
@@ -82,6 +83,70 @@ export async function startMock({ port = 0 } = {}) {
 }
 
 /**
+ * Starts a worker of one module, for SDKs that run in workerd. Its network is the machine's.
+ *
+ * @param {string} contents
+ */
+export async function startModule(contents) {
+  const miniflare = new Miniflare({
+    host: "127.0.0.1",
+    port: 0,
+    cf: false,
+    log: new Log(LogLevel.NONE),
+    workers: [
+      {
+        config: {
+          name: "module",
+          compatibilityDate: "2026-08-01",
+          compatibilityFlags: ["nodejs_compat"],
+          manifest: {
+            mainModule: "module.js",
+            modules: { "module.js": { type: "esm", contents } },
+          },
+        },
+      },
+    ],
+  });
+  const url = await miniflare.ready;
+  return { url, stop: () => miniflare.dispose() };
+}
+
+/**
+ * Starts a worker whose Sentry server loses connections: it takes each envelope whole, and says
+ * nothing where `answers` says so.
+ *
+ * @param {(count: number) => boolean} answers asked with the number of the request, from 1
+ */
+export async function startWithLossyServer(answers) {
+  /** @type {string[]} */
+  const bodies = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request.setEncoding("utf8")) body += chunk;
+    bodies.push(body);
+    if (answers(bodies.length)) response.end("{}");
+    else request.socket.destroy();
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", () => listening(undefined)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  const worker = await startWorker({
+    vars: { SENTRY_DSN: `http://public@127.0.0.1:${port}/1`, SENTRY_PROBE: "true" },
+    outbound: "network",
+  });
+  return {
+    /** What came, in order, answered or not. */
+    bodies,
+    /** @param {string} path @param {string} body */
+    post: (path, body) => worker.fetch(path, { method: "POST", token: null, body }),
+    async stop() {
+      await worker.stop();
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+/**
  * Starts the worker with the mock behind it.
  *
  * @param {{ vars?: Record<string, string> }} [options] `SENTRY_DSN: ""` is none
@@ -143,7 +208,9 @@ export async function start({ vars = {} } = {}) {
       return {
         clients: all.filter((one) => !isOurs(one)),
         events: ours.flatMap(({ items }) => items.filter((item) => item.header.type === "event")),
-        discarded: discarded(ours.map(({ items }) => items[0]?.json).filter((json) => json?.discarded_events)),
+        discarded: discarded(
+          ours.map(({ items }) => items[0]?.json).filter((json) => json?.discarded_events),
+        ),
         reports: ours.filter(({ items }) => items[0]?.header.type === "client_report").length,
       };
     },
