@@ -82,12 +82,15 @@ function read(folder) {
       continue;
     }
     for (const one of Array.isArray(list) ? list : [list]) {
-      if (typeof one?.noise === "boolean" && "event" in one) cases.events.push(one);
-      else if (one?.request && one?.expect) cases.envelopes.push(one);
-      else
+      if (typeof one?.noise === "boolean" && "event" in one) {
+        cases.events.push(one);
+      } else if (one?.request && one?.expect) {
+        cases.envelopes.push(one);
+      } else {
         cases.unreadable.push(
           `${file}: ${one?.name ?? "?"} is neither an event nor an envelope case`,
         );
+      }
     }
   }
   return cases;
@@ -138,8 +141,12 @@ function post(url, headers, body) {
         const parts = [];
         response.on("data", (part) => parts.push(part));
         response.on("end", () => {
-          const { statusCode: status = 0, headers } = response;
-          answered({ status, headers, text: Buffer.concat(parts).toString("utf8") });
+          const { statusCode: status = 0 } = response;
+          answered({
+            status,
+            headers: response.headers,
+            text: Buffer.concat(parts).toString("utf8"),
+          });
         });
         response.on("error", failed);
       },
@@ -150,8 +157,8 @@ function post(url, headers, body) {
   });
 }
 
-/** @param {any} received @returns {Buffer} */
-const bodyOf = (received) => Buffer.from(received.bodyBase64 ?? "", "base64");
+/** @param {any} one @returns {Buffer} */
+const bodyOf = (one) => Buffer.from(one.bodyBase64 ?? "", "base64");
 
 /**
  * What clients sent to the mock, once the report that is expected is there.
@@ -231,12 +238,18 @@ async function runEnvelope(one, stand) {
   if (one.expect.id !== undefined) same(answer.text, JSON.stringify({ id: one.expect.id }), "body");
   const { forwarded } = one.expect;
   if (forwarded === undefined) return;
-  if (forwarded === "none") return same(clients.length, 0, "envelopes forwarded");
+  if (forwarded === "none") {
+    same(clients.length, 0, "envelopes forwarded");
+    return;
+  }
   same(clients.length, 1, "envelopes forwarded");
   const [got] = clients;
   checkRequest(got);
   const [before, after] = [inflate(sent, one.request.headers["content-encoding"]), bodyOf(got)];
-  if (forwarded === "identical") return check(before.equals(after), "the bytes differ");
+  if (forwarded === "identical") {
+    check(before.equals(after), "the bytes differ");
+    return;
+  }
   const [was, is] = [split(before), split(after)];
   same(
     is.items.map(({ type }) => type),

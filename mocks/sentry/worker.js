@@ -10,6 +10,7 @@
 //
 // State is kept per token, which is the public key of the DSN: `?token=…` on the last four
 // routes, `public` unless given. Events of one token are not seen under another.
+/// <reference path="./platform.d.ts" />
 import { DurableObject } from "cloudflare:workers";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { page } from "./page.js";
@@ -126,15 +127,16 @@ export class State extends DurableObject {
 export default {
   /**
    * @param {Request} request
-   * @param {{ STATE: DurableObjectNamespace<State> }} env
+   * @param {{ STATE: any }} env
    * @returns {Promise<Response>}
    */
   async fetch(request, env) {
     const url = new URL(request.url);
     const state = env.STATE.get(env.STATE.idFromName("state"));
     if (url.pathname === "/") return Response.redirect(new URL("/__mocks", url).href, 302);
-    if (url.pathname === "/__mocks" || url.pathname === "/__mocks.json")
+    if (url.pathname === "/__mocks" || url.pathname === "/__mocks.json") {
       return show(request, url, state);
+    }
     if (/\/api\/[^/]+\/envelope\/?$/.test(url.pathname)) return ingest(request, url, state);
     return Response.json({ detail: "not found" }, { status: 404 });
   },
@@ -180,8 +182,9 @@ async function show(request, url, state) {
  * @returns {Promise<Response>}
  */
 async function ingest(request, url, state) {
-  if (request.method !== "POST")
+  if (request.method !== "POST") {
     return new Response(null, { status: 405, headers: { allow: "POST" } });
+  }
   const received = new Uint8Array(await request.arrayBuffer());
   let body = received;
   let problem = null;
@@ -230,18 +233,18 @@ function keyOf(request, url, header) {
 }
 
 /**
- * @param {Uint8Array} bytes
+ * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {string | null} encoding
- * @returns {Uint8Array}
+ * @returns {Uint8Array<ArrayBuffer>}
  */
 function inflate(bytes, encoding) {
   switch (encoding) {
     case "gzip":
-      return gunzipSync(bytes);
+      return new Uint8Array(gunzipSync(bytes));
     case "deflate":
-      return inflateSync(bytes);
+      return new Uint8Array(inflateSync(bytes));
     case "br":
-      return brotliDecompressSync(bytes);
+      return new Uint8Array(brotliDecompressSync(bytes));
     default:
       return bytes;
   }
@@ -268,8 +271,9 @@ function parse(bytes) {
     const itemHeader = JSON.parse(decoder.decode(line()));
     let payload;
     if (typeof itemHeader.length === "number") {
-      if (at + itemHeader.length > bytes.byteLength)
+      if (at + itemHeader.length > bytes.byteLength) {
         throw new RangeError("length runs past the end");
+      }
       payload = bytes.subarray(at, at + itemHeader.length);
       at += itemHeader.length + 1;
     } else {
@@ -301,8 +305,9 @@ function json(text) {
 /** @param {Uint8Array} bytes */
 function base64(bytes) {
   let text = "";
-  for (let i = 0; i < bytes.byteLength; i += 8192)
+  for (let i = 0; i < bytes.byteLength; i += 8192) {
     text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
   return btoa(text);
 }
 

@@ -4,6 +4,8 @@
 // Held bytes stay here, outside of Wasm, whose memory never shrinks. Rust sees each piece once
 // and decides; nothing is decided here but that more was received than is allowed.
 
+/* global FixedLengthStream -- the platform's own */
+
 /** Bytes of one held block: pieces arrive 4 KiB long, and each array of its own costs some. */
 const BLOCK_BYTES = 256 * 1024;
 
@@ -187,8 +189,7 @@ export class Held {
    * @returns {ReadableStream<Uint8Array>}
    */
   stream(ranges) {
-    let total = 0;
-    for (let i = 0; i + 1 < ranges.length; i += 2) total += ranges[i + 1] - ranges[i];
+    const total = pairs(ranges).reduce((sum, [start, end]) => sum + end - start, 0);
     const { readable, writable } = new FixedLengthStream(total);
     const writer = writable.getWriter();
     (async () => {
@@ -200,15 +201,25 @@ export class Held {
 
   /** @param {Float64Array} ranges */
   *#parts(ranges) {
-    for (let i = 0; i + 1 < ranges.length; i += 2) {
-      for (let at = ranges[i]; at < ranges[i + 1];) {
-        const block = this.#blocks[Math.floor(at / BLOCK_BYTES)];
+    for (const [start, end] of pairs(ranges)) {
+      for (let at = start; at < end;) {
         const from = at % BLOCK_BYTES;
-        const to = Math.min(BLOCK_BYTES, from + ranges[i + 1] - at);
+        const to = Math.min(BLOCK_BYTES, from + end - at);
         // A copy: what is written to a stream may be taken away from whoever wrote it.
-        yield block.slice(from, to);
+        yield this.#blocks[Math.floor(at / BLOCK_BYTES)]?.slice(from, to);
         at += to - from;
       }
     }
   }
+}
+
+/**
+ * @param {Float64Array} flat start, end, start, end, …
+ * @returns {[number, number][]}
+ */
+function pairs(flat) {
+  /** @type {[number, number][]} */
+  const list = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) list.push([flat[i] ?? 0, flat[i + 1] ?? 0]);
+  return list;
 }

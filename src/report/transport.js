@@ -27,7 +27,9 @@ export function eventId() {
 export async function post(url, headers, body, timeoutMs) {
   /** @type {[string, string][]} */
   const pairs = [];
-  for (let i = 0; i + 1 < headers.length; i += 2) pairs.push([headers[i], headers[i + 1]]);
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    pairs.push([headers[i] ?? "", headers[i + 1] ?? ""]);
+  }
   const answer = await fetch(url, {
     method: "POST",
     headers: pairs,
