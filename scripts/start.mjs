@@ -30,7 +30,7 @@ await script(import.meta.url, async () => {
   const began = Date.now();
   const { values } = options(
     { port: { type: "string" }, state: { type: "string" }, help: { type: "boolean" } },
-    USAGE,
+    { usage: USAGE },
   );
   if (values.help) {
     console.log(USAGE);

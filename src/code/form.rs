@@ -65,10 +65,10 @@ impl Context<'_, '_> {
             match statement {
                 Statement::ImportDeclaration(it) => self.import(it, &mut form.before),
                 Statement::ExportAllDeclaration(it) => {
-                    self.refuse_module(it.span, &it.source.value)
+                    self.refuse_module(it.span, &it.source.value);
                 }
                 Statement::ExportFromDeclaration(it) => {
-                    self.refuse_module(it.span, &it.source.value)
+                    self.refuse_module(it.span, &it.source.value);
                 }
                 Statement::ExportNamedDeclaration(it) => {
                     self.edits.blank_statement(it.span);
@@ -104,11 +104,11 @@ impl Context<'_, '_> {
             };
             return form;
         }
-        if let [statement] = own.as_slice() {
-            if let Some(name) = declared_function(statement) {
-                form.after = format!("return {name}({params})");
-                return form;
-            }
+        if let [statement] = own.as_slice()
+            && let Some(name) = declared_function(statement)
+        {
+            form.after = format!("return {name}({params})");
+            return form;
         }
         // A function declared below is there from the start: what stands before it comes last.
         let last = own.iter().rev().find(|statement| declared_function(statement).is_none());

@@ -26,7 +26,7 @@ use guard::{Guard, Texts};
 use names::Names;
 pub use position::Position;
 pub use refusal::Refusal;
-use survey::Survey;
+use survey::{Faults, Survey};
 
 /// How to prepare a program.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,8 @@ pub fn prepare(source: &str, options: &Options) -> Result<Prepared, Refusal> {
     let mut context =
         Context { names: &names, ambient: options.ambient, edits: &mut edits, faults: &mut faults };
     let form = context.form(&recovered.tree);
+    faults.check(source)?;
+    let mut faults = Faults::default();
     recovered.tree.visit(&mut Erase::new(text, &mut edits, &mut faults));
     if options.guard {
         recovered.tree.visit(&mut Guard::new(text, &mut edits, &texts, &calls));

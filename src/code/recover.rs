@@ -3,6 +3,8 @@
 //! Whatever is found keeps its offsets: text around a fence becomes white space, so that every
 //! place in the tree is a place in what the author sent.
 
+use std::fmt::Write as _;
+
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{Expression, Program, Statement};
 use oxc_ast_visit::VisitJs;
@@ -41,6 +43,10 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Brackets of a text that is parsed once more, with JSX, to name what is wrong with it: in the worst
+/// case it is nested as deep, and the stack holds 300 of anything.
+const MOST_BRACKETS_WITH_JSX: usize = 250;
+
 /// Labels of a fence that holds a program, in lower case.
 const LABELS: [&str; 8] = ["js", "javascript", "mjs", "ts", "typescript", "mts", "jsx", "tsx"];
 
@@ -58,14 +64,13 @@ pub(super) fn recover<'a>(
     {
         return plain;
     }
-    let fenced = fence(text).map(|range| &*allocator.alloc_str(&only(text, &range)));
+    let fenced = fence(text).map(|range| allocator.alloc_str(&only(text, &range)));
     let (text, refusal) = match (plain, fenced) {
-        (plain, Some(fenced)) => match parse(allocator, fenced) {
+        (_, Some(fenced)) => match parse(allocator, fenced) {
             Ok(found) => return Ok(found),
-            // The text does parse as it stands: with a template literal as a tag, but so be it.
-            Err(_) if plain.is_ok() => return plain,
             Err(refusal) => (fenced, refusal),
         },
+        // A template literal as a tag, but no fence: so be it.
         (Ok(found), None) => return Ok(found),
         (Err(refusal), None) => (text, refusal),
     };
@@ -114,7 +119,7 @@ fn expression<'a>(allocator: &'a Allocator, text: &'a str) -> Option<Recovered<'
     let text = if bare.len() == text.len() {
         text
     } else {
-        &*allocator.alloc_str(&only(text, &(0..bare.len())))
+        allocator.alloc_str(&only(text, &(0..bare.len())))
     };
     Some(Recovered { text, tree: Tree::Expression(expression), survey })
 }
@@ -142,26 +147,29 @@ fn refusal(allocator: &Allocator, text: &str, error: &OxcDiagnostic) -> Refusal 
     if let Some(place) = jsx(allocator, text) {
         return Refusal::at(text, place, "JSX is not supported");
     }
-    let mut what = error.message.trim_end_matches('.').to_string();
+    let mut what = error.message.trim_end_matches('.').to_owned();
     if let Some(help) = &error.help {
         what.push_str(". ");
         what.push_str(help);
     }
     if let Some((place, quote)) = text.char_indices().find(|(_, c)| CURLY_QUOTES.contains(c)) {
         let line = Position::of(text, place).line;
-        what.push_str(&format!(
+        let _ = write!(
+            what,
             ". The text has curly quotes ({quote} on line {line}); around a string the quotes must be straight"
-        ));
+        );
     }
     Refusal::at(text, at, what)
 }
 
 /// Where the first JSX element is, if the text parses with JSX allowed.
 fn jsx(allocator: &Allocator, text: &str) -> Option<usize> {
-    if !text.contains("</") && !text.contains("/>") {
+    // The scan of the nesting cannot see into JSX.
+    let brackets = text.bytes().filter(|byte| b"<({[".contains(byte)).count();
+    if brackets > MOST_BRACKETS_WITH_JSX || (!text.contains("</") && !text.contains("/>")) {
         return None;
     }
-    let text = &*allocator.alloc_str(text);
+    let text = allocator.alloc_str(text);
     let parser = Parser::new(allocator, text, source_type().with_jsx(true)).with_options(options());
     let parsed = parser.parse();
     if parsed.diagnostics.has_errors() || parsed.panicked {

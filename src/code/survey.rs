@@ -148,6 +148,9 @@ impl<'a> VisitJs<'a> for Survey<'a> {
             }
             AstKind::JSXElement(it) => self.jsx(it.span.start),
             AstKind::JSXFragment(it) => self.jsx(it.span.start),
+            AstKind::WithStatement(it) => {
+                self.faults.add(it.span.start, "with is not allowed: a program is a module");
+            }
             AstKind::NewTarget(it) if self.functions == 0 => {
                 self.faults.add(it.span.start, "new.target stands outside of a function");
             }

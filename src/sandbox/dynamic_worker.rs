@@ -4,39 +4,8 @@ use super::{Host, Lost, Sandbox, words};
 use crate::platform::loader::{Code, Loader};
 use crate::run::limits::Limits;
 
-macro_rules! harness {
-    ($($file:literal),+ $(,)?) => {
-        &[$(($file, include_str!(concat!("harness/", $file)))),+]
-    };
-}
-
-/// The harness, its main module first. Real files, checked by a linter, put in at build time.
-pub const HARNESS: &[(&str, &str)] = harness![
-    "harness.js",
-    "attempt.js",
-    "base64.js",
-    "clock.js",
-    "codec.js",
-    "console.js",
-    "dispatch.js",
-    "duration.js",
-    "errors.js",
-    "evaluate.js",
-    "fetch.js",
-    "format.js",
-    "globals.js",
-    "guard.js",
-    "hash.js",
-    "intrinsics.js",
-    "kinds.js",
-    "logs.js",
-    "outbox.js",
-    "random.js",
-    "replay.js",
-    "runtime.js",
-    "timers.js",
-    "turns.js",
-];
+/// The harness, its main module first: the files of `harness/`, put in by `build.rs`.
+pub const HARNESS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/harness.rs"));
 
 /// Sub-workers of this deployment's loader.
 #[derive(Debug)]

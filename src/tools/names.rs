@@ -1,4 +1,14 @@
-//! Near names: what a caller who mistyped a tool most likely meant.
+//! Names of tools: which are allowed, and what a caller who mistyped one most likely meant.
+
+/// Parts that a program cannot write as a call: `await`, the codec and the language itself look
+/// them up on any object.
+const RESERVED_PARTS: &[&str] = &["then", "toJSON", "constructor", "prototype", "__proto__"];
+
+/// Whether a tool may have the name: parts between dots, none empty, none reserved.
+#[must_use]
+pub fn is_allowed(name: &str) -> bool {
+    name.split('.').all(|part| !part.is_empty() && !RESERVED_PARTS.contains(&part))
+}
 
 /// At most `most` of `known` that are near `wanted`, the nearest first. Pure.
 pub fn nearest<'a>(
@@ -48,6 +58,16 @@ mod tests {
     //! A slip of the pen finds its tool.
 
     use super::*;
+
+    #[test]
+    fn a_name_with_a_reserved_part_is_not_allowed() {
+        for name in ["a", "a.b", "github.list-issues", "2fa.check", "thenable.x"] {
+            assert!(is_allowed(name), "{name}");
+        }
+        for name in ["", "a.", ".a", "then", "a.toJSON", "constructor.b", "a.__proto__.b"] {
+            assert!(!is_allowed(name), "{name}");
+        }
+    }
 
     #[test]
     fn the_nearest_names_come_first() {

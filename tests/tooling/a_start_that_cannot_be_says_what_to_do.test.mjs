@@ -33,6 +33,7 @@ for (const [name, args, expected] of /** @type {const} */ ([
   ["nothing", ["--port", ""], /--port takes a number from 0 to 65535/],
   ["one too many", ["--port", "65536"], /--port takes a number from 0 to 65535, not 65536/],
   ["a negative number", ["--port=-1"], /--port takes a number from 0 to 65535, not -1/],
+  ["a port without its option", ["8788"], /8788.*\n.*usage: npm start -- \[--port N\]/s],
   ["an unknown option", ["--prot", "1"], /--prot.*\n.*usage: npm start -- \[--port N\]/s],
 ])) {
   test(`a wrong option is refused with the usage: ${name}`, async () => {

@@ -188,6 +188,22 @@ export class Attempt {
     this.finish(this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`));
   }
 
+  /**
+   * The budget is spent. A program that sleeps with nothing pending would have slept for ever, whether or
+   * not that was seen before: on a busy machine the looks for it take longer than a short budget.
+   *
+   * @param {boolean} asleep
+   */
+  expired(asleep) {
+    const hopeless = asleep && this.live && this.arrivals === null && this.outcome === null && !this.pending();
+    this.stop(hopeless ? '"end":"deadlocked"' : '"end":"timed_out"');
+  }
+
+  /** Whether anything is on its way that could move the program. */
+  pending() {
+    return this.open.size > 0 || this.operations.size > 0 || this.timers.size() > 0;
+  }
+
   /** Numbers of the dispatches in flight that the program had looked at. */
   openCalls() {
     let out = "";

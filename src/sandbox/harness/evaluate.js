@@ -66,7 +66,7 @@ export async function evaluate(text, host, load, native = platform) {
   return new Evaluation(invocation, isTagged(text), host, native).run(program.default);
 }
 
-class Evaluation {
+export class Evaluation {
   /** @param {any} invocation @param {boolean} tagged @param {(message: string) => Promise<string>} host @param {Native} native */
   constructor(invocation, tagged, host, native) {
     const { limits } = invocation;
@@ -81,7 +81,7 @@ class Evaluation {
       now: native.now,
       later: native.setTimeout,
       cancel: native.clearTimeout,
-      expired: () => this.attempt.stop('"end":"timed_out"'),
+      expired: (_, asleep) => this.attempt.expired(asleep),
     });
     const attempt = new Attempt({
       invocation,

@@ -20,7 +20,7 @@ const load = (env, mainModule, modules) =>
 /** A tool of the cases: `{returns | throws | echo, delayMs?, never?}`. */
 function toolOf(tools, budgetMs) {
   let used = 0;
-  return async (path, args) => {
+  return async (path, args, _, begun) => {
     const tool = Object.hasOwn(tools, path) ? tools[path] : undefined;
     const fail = (kind, message, more) => ({ error: { name: "Error", message, kind, tool: path, ...more } });
     if (tool === undefined) {
@@ -28,6 +28,7 @@ function toolOf(tools, budgetMs) {
       return fail("tool_not_found", `there is no tool ${path}; there are: ${names}`);
     }
     if (++used > MAX_DISPATCHES) return fail("limit_exceeded", `all ${MAX_DISPATCHES} dispatches are used`);
+    begun();
     if (tool.never) {
       await sleep(5 * budgetMs);
       return fail("tool_error", `${path} timed out after ${5 * budgetMs}ms`);

@@ -20,7 +20,7 @@ export const journalOf = (run) =>
 /**
  * The function that is lent to one attempt, and `take`, which it applies to the end too.
  *
- * `tool(path, args, n)` answers a reply `{value}` or `{error}`; `asks(path)` says whether a person must decide.
+ * `tool(path, args, n, begun)` answers a reply `{value}` or `{error}` and calls `begun` when it really starts; `asks(path)` says whether a person must decide.
  */
 export function attemptHost(run, { tool, asks = () => false, park = () => true }) {
   let received = run.events.length;
@@ -47,8 +47,7 @@ export function attemptHost(run, { tool, asks = () => false, park = () => true }
         return reply;
       }
     }
-    run.started.set(path, (run.started.get(path) ?? 0) + 1);
-    const reply = await tool(path, args, n);
+    const reply = await tool(path, args, n, () => run.started.set(path, (run.started.get(path) ?? 0) + 1));
     run.replies.set(n, reply);
     return reply;
   };
@@ -58,8 +57,9 @@ export function attemptHost(run, { tool, asks = () => false, park = () => true }
       look();
     });
   const answer = async (message) => {
-    if (message.t === "decided") return decided(message.n);
     switch (message.t) {
+      case "decided":
+        return decided(message.n);
       case "call":
         run.calls[message.n] ??= { path: message.path, args: message.args, hash: message.hash, at: message.at };
         return call(message.n);
