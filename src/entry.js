@@ -5,7 +5,7 @@
 // panic. Calling `Rust.prototype.x.call(this)` would go round it.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import Rust from "../build/index.js";
-import { answered } from "./report/in_flight.js";
+import { answered, called } from "./report/in_flight.js";
 
 /** Answers HTTP and the schedule. */
 export default class Api extends WorkerEntrypoint {
@@ -27,6 +27,6 @@ export default class Api extends WorkerEntrypoint {
  */
 export class Attempt extends WorkerEntrypoint {
   start(order, aborted) {
-    return new Rust(this.ctx, this.env).startAttempt(order, aborted);
+    return called(() => new Rust(this.ctx, this.env).startAttempt(order, aborted));
   }
 }

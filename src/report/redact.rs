@@ -42,15 +42,19 @@ impl Redactor {
     /// A redactor that also knows `secrets` by their text.
     #[must_use]
     pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Self {
-        let mut known = Vec::new();
+        let mut known: Vec<String> = Vec::new();
         for secret in secrets {
             let secret = secret.as_ref();
-            if secret.len() >= MIN_SECRET_BYTES {
-                known.extend([secret.to_owned(), percent_encoded(secret), json_escaped(secret)]);
+            if secret.len() < MIN_SECRET_BYTES {
+                continue;
+            }
+            for spelling in [secret.to_owned(), percent_encoded(secret), json_escaped(secret)] {
+                if !known.contains(&spelling) {
+                    let place = known.partition_point(|other| other.len() > spelling.len());
+                    known.insert(place, spelling);
+                }
             }
         }
-        known.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        known.dedup();
         Self { secrets: known }
     }
 
