@@ -15,7 +15,7 @@ const USAGE = "usage: npm run cases -- FOLDER | FILE… [--only TEXT] [--cancel 
 await script(import.meta.url, async () => {
   const { values, positionals } = options(
     { only: { type: "string" }, cancel: { type: "string" } },
-    USAGE,
+    { usage: USAGE, positionals: true },
   );
   const { only = "", cancel = "hang-up" } = values;
   if (cancel !== "hang-up" && cancel !== "request") throw new Refusal(USAGE);

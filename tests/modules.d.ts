@@ -1,9 +1,7 @@
 // Modules that bring no types of their own.
 
+// CommonJS: what Node imports as its default is all that it exports.
 declare module "workerd" {
-  /** Path of the program. */
-  const path: string;
-  export default path;
-  export const compatibilityDate: string;
-  export const version: string;
+  const workerd: { default: string; compatibilityDate: string; version: string };
+  export default workerd;
 }

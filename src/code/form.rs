@@ -54,6 +54,30 @@ impl Context<'_, '_> {
         }
     }
 
+    /// Gives a module of a package its form, its exports and imports aside.
+    pub(super) fn module(&mut self, program: &Program<'_>) {
+        if let Some(hashbang) = &program.hashbang {
+            self.edits.blank(hashbang.span);
+        }
+        for statement in program.body.iter().filter(|statement| !is_erased(statement)) {
+            match statement {
+                Statement::ImportDeclaration(_)
+                | Statement::ExportAllDeclaration(_)
+                | Statement::ExportFromDeclaration(_)
+                | Statement::ExportNamedDeclaration(_) => {
+                    self.edits.blank_statement(statement.span());
+                }
+                Statement::ExportDefaultDeclaration(it) => {
+                    self.export_default(it);
+                }
+                Statement::ExportDeclaration(it) => {
+                    self.edits.blank(Span::new(it.span.start, it.declaration.span().start));
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn program(&mut self, program: &Program<'_>) -> Form {
         let mut form = Form::default();
         if let Some(hashbang) = &program.hashbang {
@@ -251,7 +275,7 @@ fn declared_function(statement: &Statement<'_>) -> Option<String> {
 }
 
 /// Whether an expression is a function, parentheses and types aside.
-fn is_function(expression: &Expression<'_>) -> bool {
+pub(super) fn is_function(expression: &Expression<'_>) -> bool {
     matches!(
         expression.get_inner_expression(),
         Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_)

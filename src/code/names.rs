@@ -60,10 +60,30 @@ impl Names {
     pub(super) fn modules(&self) -> String {
         self.name('m')
     }
+
+    /// Who is told of assignments to an export, by its name.
+    pub(super) fn told(&self) -> String {
+        self.name('s')
+    }
+
+    /// Tells them.
+    pub(super) fn tell(&self) -> String {
+        self.name('u')
+    }
+
+    /// A value that passes through.
+    pub(super) fn value(&self) -> String {
+        self.name('v')
+    }
+
+    /// One of those who are told.
+    pub(super) fn each(&self) -> String {
+        self.name('f')
+    }
 }
 
 /// The letters that follow the `$` of our names.
-const LETTERS: [u8; 6] = *b"tglrdm";
+const LETTERS: [u8; 10] = *b"tglrdmsuvf";
 
 /// Collects the numbers of what could be one of our names.
 fn collect(text: &str, taken: &mut HashSet<u32>) {

@@ -88,20 +88,38 @@ fn options() -> ParseOptions {
     ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() }
 }
 
+/// Parses a module of a package: as it stands, without a `return` at the top.
+pub(super) fn module<'a>(
+    allocator: &'a Allocator,
+    text: &'a str,
+) -> Result<Recovered<'a>, Refusal> {
+    tree(allocator, text, ParseOptions::default())
+}
+
 /// Parses `text` as a TypeScript module in which `return` and `await` may stand at the top.
 fn parse<'a>(allocator: &'a Allocator, text: &'a str) -> Result<Recovered<'a>, Refusal> {
+    let found = tree(allocator, text, options())?;
+    if let Tree::Program(program) = &found.tree
+        && is_labelled_block(program)
+        && let Some(found) = expression(allocator, text)
+    {
+        return Ok(found);
+    }
+    Ok(found)
+}
+
+fn tree<'a>(
+    allocator: &'a Allocator,
+    text: &'a str,
+    options: ParseOptions,
+) -> Result<Recovered<'a>, Refusal> {
     nesting::check(text)?;
-    let parsed = Parser::new(allocator, text, source_type()).with_options(options()).parse();
+    let parsed = Parser::new(allocator, text, source_type()).with_options(options).parse();
     if let Some(error) = parsed.diagnostics.errors().next() {
         return Err(refusal(allocator, text, error));
     }
     if parsed.panicked {
         return Err(Refusal::without_place("the program cannot be parsed"));
-    }
-    if is_labelled_block(&parsed.program)
-        && let Some(found) = expression(allocator, text)
-    {
-        return Ok(found);
     }
     let mut survey = Survey::default();
     survey.visit_program(&parsed.program);
@@ -216,7 +234,7 @@ fn fence(text: &str) -> Option<std::ops::Range<usize>> {
                 break;
             }
         }
-        let label = opening.label.to_lowercase();
+        let label = opening.label.to_ascii_lowercase();
         if LABELS.contains(&label.as_str()) {
             return Some(begin..end);
         }
@@ -262,7 +280,7 @@ impl<'t> Opening<'t> {
             let inside = info.strip_suffix("```").filter(|inside| !inside.contains('`'))?;
             let start = line.find(inside)?;
             let word = label(inside);
-            let labelled = LABELS.contains(&word.to_lowercase().as_str());
+            let labelled = LABELS.contains(&word.to_ascii_lowercase().as_str());
             let from = if labelled { start.saturating_add(word.len()) } else { start };
             let inline = Some(from..start.saturating_add(inside.len()));
             return Some(Self { mark, marks, label: "", inline });

@@ -1,6 +1,7 @@
 //! The sandbox as a dynamic sub-worker: the harness, the program, no environment, no network.
 
 use super::{Host, Lost, Sandbox, words};
+use crate::error::{self, Fault};
 use crate::platform::loader::{Code, Loader};
 use crate::run::limits::Limits;
 
@@ -36,7 +37,15 @@ impl Sandbox for DynamicWorker {
         let lost = |thrown: crate::platform::thrown::Thrown| {
             words::read(&thrown.message, thrown.in_sandbox, limits)
         };
-        let worker = self.loader.load(&code).map_err(lost)?;
+        let worker = self.loader.load(&code).map_err(|thrown| match lost(thrown) {
+            // There was no sandbox yet that could have gone.
+            Lost::Fault(fault) if fault.code == error::Code::SandboxGone => {
+                let message = "The sandbox could not be created: the platform refused it.";
+                let cause = fault.cause.unwrap_or_default();
+                Lost::Fault(Fault::new(error::Code::CreateFailed, message).caused_by(cause))
+            }
+            known => known,
+        })?;
         worker.evaluate(invocation, move |message| host(message)).await.map_err(lost)
     }
 }

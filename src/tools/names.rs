@@ -17,20 +17,21 @@ pub fn nearest<'a>(
     most: usize,
 ) -> Vec<&'a str> {
     let wanted: Vec<char> = wanted.chars().take(128).collect();
-    // Half of the name wrong is no longer a slip of the pen; a shared last part still is a hint.
-    let bound = wanted.len().div_ceil(2).max(2);
+    // A third of the name wrong is no longer a slip of the pen; a shared last part still is a hint,
+    // and the better one: whoever writes `fetch` means `http.fetch`.
+    let bound = wanted.len().div_euclid(3).saturating_add(1);
     let tail = |text: &str| text.rsplit('.').next().unwrap_or_default().to_owned();
     let wanted_tail = tail(&wanted.iter().collect::<String>());
-    let mut scored: Vec<(usize, &str)> = known
+    let mut scored: Vec<(bool, usize, &str)> = known
         .filter_map(|name| {
             let distance = distance(&wanted, &name.chars().take(128).collect::<Vec<_>>());
-            let near = distance <= bound || (!wanted_tail.is_empty() && tail(name) == wanted_tail);
-            near.then_some((distance, name))
+            let shares_tail = !wanted_tail.is_empty() && tail(name) == wanted_tail;
+            (distance <= bound || shares_tail).then_some((!shares_tail, distance, name))
         })
         .collect();
     scored.sort_unstable();
     scored.dedup();
-    scored.into_iter().take(most).map(|(_, name)| name).collect()
+    scored.into_iter().take(most).map(|(_, _, name)| name).collect()
 }
 
 /// Insertions, deletions and substitutions between two texts.

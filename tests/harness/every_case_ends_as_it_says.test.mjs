@@ -29,7 +29,12 @@ function expand(value, bytes) {
   if (value.$bytes !== undefined) return bytes(value.$bytes);
   const out = {};
   for (const key of Object.keys(value)) {
-    Object.defineProperty(out, key, { value: expand(value[key], bytes), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(out, key, {
+      value: expand(value[key], bytes),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return out;
 }
@@ -69,7 +74,12 @@ function object(entries) {
   const out = {};
   for (const [key, value] of entries) {
     if (value?.$ === "undefined") continue;
-    Object.defineProperty(out, key, { value: plain(value), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(out, key, {
+      value: plain(value),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return out;
 }
@@ -84,7 +94,10 @@ function outcomeOf({ end, replies, calls }, budgetMs) {
       return { outcome: "completed", value: plain(end.value) };
     case "threw":
       if (end.fault === "timed_out") return failed("timed_out", `after ${span}`);
-      return failed(end.fault ?? (end.call === null ? undefined : kindOfCall(end.call)) ?? "runtime_error", end.text);
+      return failed(
+        end.fault ?? (end.call === null ? undefined : kindOfCall(end.call)) ?? "runtime_error",
+        end.text,
+      );
     case "unserialisable":
       return failed("serialization_error", end.text);
     case "too_large":
@@ -113,29 +126,43 @@ after(() => workerd.stop());
 
 async function runOnce(file, it) {
   const { code, params = {}, tools = {}, budgetMs = 5_000, cancelAfterMs, expect } = it;
-  const answer = await workerd.post("/run", {
-    program: guarded(code),
-    invocation: { params, budgetMs },
-    tools: expand(tools, bytesTag),
-    cancelAfterMs,
-  }, 10 * budgetMs + 3_000);
+  const answer = await workerd.post(
+    "/run",
+    {
+      program: guarded(code),
+      invocation: { params, budgetMs },
+      tools: expand(tools, bytesTag),
+      cancelAfterMs,
+    },
+    10 * budgetMs + 3_000,
+  );
   assert.equal(answer.error, undefined);
   const got = outcomeOf(answer, budgetMs);
   const said = JSON.stringify({ got, end: answer.end }).slice(0, 2_000);
   assert.equal(got.outcome, expect.outcome, said);
   if (expect.kind !== undefined) assert.equal(got.kind, expect.kind, said);
   if (got.outcome === "failed") {
-    assert.ok(got.message.length > 0 && Buffer.byteLength(got.message) <= 8_192 + 100, "the message's length");
+    assert.ok(
+      got.message.length > 0 && Buffer.byteLength(got.message) <= 8_192 + 100,
+      "the message's length",
+    );
   }
   if (Object.hasOwn(expect, "value")) {
-    assert.deepEqual(got.value, expand(expect.value, (base64) => ({ $bytes: base64 })), said.slice(0, 300));
+    assert.deepEqual(
+      got.value,
+      expand(expect.value, (base64) => ({ $bytes: base64 })),
+      said.slice(0, 300),
+    );
   }
-  for (const part of expect.messageIncludes ?? []) assert.ok(got.message.includes(part), `${part} in ${got.message}`);
+  for (const part of expect.messageIncludes ?? [])
+    assert.ok(got.message.includes(part), `${part} in ${got.message}`);
   let from = 0;
   for (const line of expect.logs ?? []) {
     const at = answer.logs.findIndex(
       ([, level, text], i) =>
-        i >= from && level === line.level && (line.text === undefined || text === line.text) &&
+        i >= from &&
+        level === line.level &&
+        (line.text === undefined || text === line.text) &&
         (line.textIncludes ?? []).every((part) => text.includes(part)),
     );
     assert.ok(at >= 0, `${JSON.stringify(line)} in ${JSON.stringify(answer.logs.slice(0, 20))}`);
@@ -151,7 +178,8 @@ async function runOnce(file, it) {
 for (const file of FILES) {
   const path = new URL(`${file}.json`, CASES);
   const cases = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : [];
-  if (cases.length === 0) test(`${file}.json`, { skip: "tests/cases/sandbox is not here" }, () => {});
+  if (cases.length === 0)
+    test(`${file}.json`, { skip: "tests/cases/sandbox is not here" }, () => {});
   for (const it of cases) {
     const name = `${file}: ${it.name}`;
     test(name, { skip: SKIPPED[name] ?? false }, async () => {
@@ -160,7 +188,10 @@ for (const file of FILES) {
   }
   if (cases.length > 0) {
     test(`${file}: the next run works`, async () => {
-      await runOnce(file, { code: 'return "alive";', expect: { outcome: "completed", value: "alive" } });
+      await runOnce(file, {
+        code: 'return "alive";',
+        expect: { outcome: "completed", value: "alive" },
+      });
     });
   }
 }

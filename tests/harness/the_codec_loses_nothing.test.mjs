@@ -77,8 +77,16 @@ test("a value that would be endless is found out in time", () => {
   let wide = [];
   for (let i = 0; i < 60; i++) wide = [wide, wide];
   const began = performance.now();
-  for (const value of [wide, new Array(2 ** 32 - 1), { a: new Array(1e9) }, new Map([["a", wide]])]) {
-    assert.throws(() => encode(value, LIMIT, ignore), (thrown) => Large.is(thrown));
+  for (const value of [
+    wide,
+    new Array(2 ** 32 - 1),
+    { a: new Array(1e9) },
+    new Map([["a", wide]]),
+  ]) {
+    assert.throws(
+      () => encode(value, LIMIT, ignore),
+      (thrown) => Large.is(thrown),
+    );
   }
   assert.ok(performance.now() - began < 20_000);
 });
@@ -88,7 +96,9 @@ test("promises that reject make the value reject, and none goes unheard", async 
   const listen = (reason) => unheard.push(reason);
   process.on("unhandledRejection", listen);
   const late = new Promise((_, reject) => setTimeout(reject, 5, new Error("late")));
-  const thrown = await thrownBy(() => encode([Promise.resolve(1), Promise.reject(new Error("soon")), late], LIMIT, ignore));
+  const thrown = await thrownBy(() =>
+    encode([Promise.resolve(1), Promise.reject(new Error("soon")), late], LIMIT, ignore),
+  );
   await new Promise((resolve) => setTimeout(resolve, 20));
   process.off("unhandledRejection", listen);
   assert.equal(thrown.message, "soon");
@@ -97,6 +107,16 @@ test("promises that reject make the value reject, and none goes unheard", async 
 
 test("an instance of a class is told of, with its place", () => {
   const told = [];
-  encode({ items: [new (class Point { x = 1; })()] }, LIMIT, (...args) => told.push(args));
+  encode(
+    {
+      items: [
+        new (class Point {
+          x = 1;
+        })(),
+      ],
+    },
+    LIMIT,
+    (...args) => told.push(args),
+  );
   assert.deepEqual(told, [["Point", "items[0]"]]);
 });

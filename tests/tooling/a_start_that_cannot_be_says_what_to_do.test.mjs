@@ -44,6 +44,17 @@ for (const [name, args, expected] of /** @type {const} */ ([
   });
 }
 
+for (const [name, token] of /** @type {const} */ ([
+  ["too short by one", "a".repeat(15)],
+  ["a space in it", "sixteen characters and more"],
+])) {
+  test(`a token that would not serve is refused: ${name}`, async () => {
+    const { ok, text } = await start(["--port", "0"], { HOLDFAST_ADMIN_TOKEN: token });
+    assert.equal(ok, false);
+    assert.match(text, /^HOLDFAST_ADMIN_TOKEN of the environment does not serve/m);
+  });
+}
+
 test("a machine without Rust and without a compiler is told where to get them", async (t) => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-"));
   t.after(() => fs.rmSync(home, { recursive: true, force: true }));

@@ -72,8 +72,8 @@ test("runs are listed newest first, in pages, by status", async () => {
     ["page 2", "page 1"],
   );
   const second = (
-    await w.json(`/v1/runs?status=failed&limit=2&cursor=${encodeURIComponent(first.cursor)}`)
+    await w.json(`/v1/runs?status=failed&limit=2&cursor=${encodeURIComponent(first.nextCursor)}`)
   ).body;
   assert.equal(second.runs[0].label, "page 0");
-  assert.equal(second.cursor, undefined);
+  assert.equal(second.nextCursor, undefined);
 });

@@ -35,6 +35,9 @@ export const SECRETS = {
   HOLDFAST_SECRETS_KEY: createHash("sha256").update("secrets key of the tests").digest("hex"),
 };
 
+/** What `npm start` sets, too: pages of this machine may call, and `Host` must name it. */
+const DEVELOPMENT = { HOLDFAST_ALLOWED_ORIGINS: "loopback" };
+
 /** The admin token that requests carry unless they say otherwise. */
 export const ADMIN_TOKEN = SECRETS.HOLDFAST_ADMIN_TOKEN;
 
@@ -314,7 +317,7 @@ async function miniflareOptions({ vars = {}, state, port, copies, main, neighbou
         ...(config.compatibility_flags ? { compatibilityFlags: config.compatibility_flags } : {}),
         manifest: { mainModule: "entry.js", modules },
         env: {
-          ...entries({ ...config.vars, ...SECRETS, ...vars }, (value) => ({
+          ...entries({ ...config.vars, ...DEVELOPMENT, ...SECRETS, ...vars }, (value) => ({
             type: "text",
             value: String(value),
           })),

@@ -28,6 +28,7 @@ const LEAKED =
   /TimeoutError|AbortError|DOMException|planted|inside\.example|k-5f1c|inside\.js|\n\s+at /;
 
 const PLACES = {
+  attempt: "sandbox_gone",
   loader: "create_failed",
   evaluate: "sandbox_gone",
   "evaluate at once": "sandbox_gone",
@@ -36,7 +37,7 @@ const PLACES = {
   "call at once": "completed",
   fetch: "completed",
   body: "completed",
-  db: "storage_unavailable",
+  db: "storage_error",
 };
 
 for (const [place, end] of Object.entries(PLACES)) {
@@ -50,12 +51,29 @@ for (const [place, end] of Object.entries(PLACES)) {
         },
       });
       t.after(stop);
-      const answers = [await w.json("/v1/runs", { code: PROGRAM, label: "planted" })];
+      const answers = [await w.json("/v1/runs", { code: PROGRAM, label: "swept" })];
       const { id } = answers[0]?.body ?? {};
       answers.push(await w.json("/v1/runs", { code: "return await tools.job({ n: 2 });" }));
       answers.push(await w.json("/v1/runs"), await w.json("/v1/runs/run_0"));
       answers.push(await w.json("/v1/runs/run_0/cancel", {}), await w.json("/health"));
       if (id !== undefined) answers.push(await w.json(`/v1/runs/${id}`));
+      for (const [tool, given] of Object.entries({
+        execute: { code: PROGRAM },
+        run_get: { id: id ?? "run_0" },
+        run_list: {},
+      })) {
+        const answer = await w.fetch("/mcp", {
+          method: "POST",
+          headers: { accept: "*/*", "content-type": "application/json" },
+          body: JSON.stringify({
+            ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+            params: { name: tool, arguments: given },
+          }),
+        });
+        const text = await answer.text();
+        assert.match(text, /"jsonrpc"|"error"/);
+        assert.doesNotMatch(text, LEAKED);
+      }
       await w.scheduled().catch(() => {}); // it may fail; it must not take the worker with it
       for (const { body } of answers) assert.doesNotMatch(JSON.stringify(body), LEAKED);
 
@@ -105,13 +123,15 @@ test("a tool that breaks tells nothing of what it is made of", async (t) => {
   t.after(sandbox.stop);
   const secret = "s3cr3t-of-the-tool";
   const inside = `connect https://inside.example:8443/db?key=${secret} failed\\n    at Pool.connect (pool.js:3:1)`;
-  for (const broken of [
+  /** @type {import("./cases/runner.mjs").Order["tools"][]} */
+  const brokenTools = [
     { job: { rejects: { name: "TimeoutError", message: inside } } },
     { job: { rejects: { name: "AbortError", message: inside } } },
     { job: { rejects: { name: "TypeError", message: inside } } },
     { job: { rejects: { message: "" } } },
     { job: { returns: 1 }, listing: { rejects: { message: inside } } },
-  ]) {
+  ];
+  for (const broken of brokenTools) {
     for (const code of [
       "return await tools.job({});",
       "try { await tools.job({}); } catch (e) { console.error(e); return [e.name, e.message, e.code, String(e.cause)]; }",

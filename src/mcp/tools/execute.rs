@@ -1,8 +1,8 @@
 //! `execute`: runs a program.
 
-use super::{Guide, run_output};
+use super::Guide;
 use crate::{error::Fault, mcp::arguments::Arguments};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
 pub(super) const NAME: &str = "execute";
 
@@ -45,54 +45,15 @@ impl Execute {
 }
 
 pub(super) fn definition(guide: &Guide) -> Value {
-    json!({
-        "name": NAME,
-        "title": "Run a program",
-        "description": description(guide),
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "code": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "The program: JavaScript or TypeScript.",
-                },
-                "params": {
-                    "type": "object",
-                    "description": "Data for the program, which sees it as params.",
-                },
-                "budgetMs": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": guide.budget_ms,
-                    "description": "Less own time than usual, in milliseconds.",
-                },
-                "label": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": LABEL_CHARS,
-                    "description": "A name for the run, shown to people.",
-                },
-                "idempotencyKey": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": KEY_CHARS,
-                    "description": "Send the same key again to get the first answer \
-                                    and not a second run.",
-                },
-            },
-            "required": ["code"],
-            "additionalProperties": false,
-        },
-        "outputSchema": run_output(),
-        // A program can change whatever its tools can.
-        "annotations": {
-            "readOnlyHint": false,
-            "destructiveHint": true,
-            "idempotentHint": false,
-            "openWorldHint": true,
-        },
-    })
+    let mut definition = super::parse(include_str!("execute.json"));
+    let maximum = definition.pointer_mut("/inputSchema/properties/budgetMs/maximum");
+    if let Some(maximum) = maximum {
+        *maximum = guide.budget_ms.into();
+    }
+    if let Some(text) = definition.get_mut("description") {
+        *text = description(guide).into();
+    }
+    definition
 }
 
 /// What a model reads before it writes a program. Every word costs each conversation, so it
@@ -125,5 +86,29 @@ fn seconds(ms: u64) -> String {
         format!("{} s", ms.div_euclid(1_000))
     } else {
         format!("{ms} ms")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::outcome::Status;
+
+    #[test]
+    fn the_definition_has_the_numbers_and_words_of_the_code() {
+        let guide = Guide { budget_ms: 5, ..Guide::default() };
+        let definition = definition(&guide);
+        assert_eq!(definition["name"], NAME);
+        let properties = &definition["inputSchema"]["properties"];
+        assert_eq!(properties["budgetMs"]["maximum"], 5);
+        assert_eq!(properties["label"]["maxLength"], LABEL_CHARS);
+        assert_eq!(properties["idempotencyKey"]["maxLength"], KEY_CHARS);
+        for name in ARGUMENTS {
+            assert!(properties.get(name).is_some(), "{name}");
+        }
+        let words: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
+        let status = &definition["outputSchema"]["properties"]["status"]["enum"];
+        assert_eq!(*status, serde_json::json!(words));
+        assert!(definition["description"].as_str().is_some_and(|text| text.contains("5 ms")));
     }
 }

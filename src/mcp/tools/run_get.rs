@@ -1,8 +1,7 @@
 //! `run_get`: looks a run up.
 
-use super::{reads_only, run_output};
 use crate::{error::Fault, mcp::arguments::Arguments};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) const NAME: &str = "run_get";
 
@@ -24,25 +23,17 @@ impl RunGet {
 }
 
 pub(super) fn definition() -> Value {
-    json!({
-        "name": NAME,
-        "title": "Look a run up",
-        "description": "Answers with one of your runs by its id: status, result or error with its \
-                        next step, logs and timing. The id stays valid after the run has ended.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "runId": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": ID_CHARS,
-                    "description": "The id that execute or run_list answered.",
-                },
-            },
-            "required": ["runId"],
-            "additionalProperties": false,
-        },
-        "outputSchema": run_output(),
-        "annotations": reads_only(),
-    })
+    super::parse(include_str!("run_get.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_has_the_numbers_of_the_code() {
+        let definition = definition();
+        assert_eq!(definition["name"], NAME);
+        assert_eq!(definition["inputSchema"]["properties"]["runId"]["maxLength"], ID_CHARS);
+    }
 }

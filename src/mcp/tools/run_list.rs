@@ -1,8 +1,8 @@
 //! `run_list`: lists runs.
 
-use super::{output, reads_only, statuses};
+use super::statuses;
 use crate::{error::Fault, mcp::arguments::Arguments, run::outcome::Status};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) const NAME: &str = "run_list";
 
@@ -37,51 +37,23 @@ impl RunList {
 }
 
 pub(super) fn definition() -> Value {
-    json!({
-        "name": NAME,
-        "title": "List runs",
-        "description": "Lists your runs, newest first, without their results and logs. \
-                        For the next page send nextCursor as cursor.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": MOST,
-                    "description": "Most runs of one page.",
-                },
-                "cursor": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": CURSOR_CHARS,
-                    "description": "nextCursor of the page before.",
-                },
-                "status": {
-                    "type": "string",
-                    "enum": statuses(),
-                    "description": "Only runs of this status.",
-                },
-            },
-            "additionalProperties": false,
-        },
-        "outputSchema": output(
-            &json!({
-                "runs": { "type": "array", "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": { "type": "string" },
-                        "status": { "type": "string", "enum": statuses() },
-                    },
-                    "required": ["id", "status"],
-                } },
-                "nextCursor": {
-                    "type": ["string", "null"],
-                    "description": "Absent or null on the last page.",
-                },
-            }),
-            &["runs"],
-        ),
-        "annotations": reads_only(),
-    })
+    super::parse(include_str!("run_list.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_has_the_numbers_and_words_of_the_code() {
+        let definition = definition();
+        assert_eq!(definition["name"], NAME);
+        let properties = &definition["inputSchema"]["properties"];
+        assert_eq!(properties["limit"]["maximum"], MOST);
+        assert_eq!(properties["cursor"]["maxLength"], CURSOR_CHARS);
+        assert_eq!(properties["status"]["enum"], serde_json::json!(statuses()));
+        for name in ARGUMENTS {
+            assert!(properties.get(name).is_some(), "{name}");
+        }
+    }
 }

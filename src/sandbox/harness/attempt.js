@@ -50,6 +50,17 @@ const LONGEST_MS = 2 ** 31 - 1;
 /** Turns of the loop for what the platform does outside our sight: an `import()`, for one. */
 export const PATIENCE = 20;
 
+/** Frames that issuing a call takes, by far. */
+const STACK_FRAMES = 100;
+
+/**
+ * Throws the program's own RangeError where its recursion has left no room for so many frames.
+ *
+ * @param {number} frames
+ * @returns {number}
+ */
+const ensureStack = (frames) => (frames === 0 ? 0 : ensureStack(frames - 1) + 1);
+
 export class Attempt {
   /**
    * @param {object} of
@@ -72,9 +83,9 @@ export class Attempt {
     this.ambient = null;
     /** @type {(reason: any) => void} Told of rejections that nobody handles */
     this.unhandled = () => {};
-    /** @type {[kind: string, id: number, at: number][]} */
+    /** @type {any} Events: [kind, id, at] */
     this.recorded = journal.events;
-    /** @type {{ hash: string, at: number, reply?: any }[]} */
+    /** @type {any} Calls: {hash, at, reply?} */
     this.recordedCalls = journal.calls;
     this.clock = createClock(native.now);
     this.timers = createTimers(this.clock.now, timerFailed);
@@ -185,7 +196,9 @@ export class Attempt {
     if (this.wake !== null) this.native.clearTimeout(this.wake.handle);
     if (this.sweep !== null) this.native.clearTimeout(this.sweep);
     if (this.note !== null) this.native.clearTimeout(this.note);
-    this.finish(this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`));
+    this.finish(
+      this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`),
+    );
   }
 
   /**
@@ -195,7 +208,8 @@ export class Attempt {
    * @param {boolean} asleep
    */
   expired(asleep) {
-    const hopeless = asleep && this.live && this.arrivals === null && this.outcome === null && !this.pending();
+    const hopeless =
+      asleep && this.live && this.arrivals === null && this.outcome === null && !this.pending();
     this.stop(hopeless ? '"end":"deadlocked"' : '"end":"timed_out"');
   }
 
@@ -242,6 +256,7 @@ export class Attempt {
    */
   issue(call, args) {
     if (this.ended) return false;
+    ensureStack(STACK_FRAMES); // What follows must not stop half way.
     const n = this.issued++;
     const { path } = call;
     const hash = hashCall(path, args);
@@ -390,7 +405,9 @@ export class Attempt {
     if (this.live) {
       this.arrive("n", id, () => this.settleOperation(id));
       this.pump();
-    } else if (this.operated !== null) this.operated(id);
+    } else if (this.operated !== null) {
+      this.operated(id);
+    }
   }
 
   /** @param {number} id */
@@ -423,7 +440,11 @@ export class Attempt {
     this.issuedBefore = this.issued;
     this.hopeless = 0;
     if (!this.live) return;
-    if (this.arrivals !== null || this.asked.size > 0 || (this.timers.size() > 0 && this.wake === null)) {
+    if (
+      this.arrivals !== null ||
+      this.asked.size > 0 ||
+      (this.timers.size() > 0 && this.wake === null)
+    ) {
       this.closeTurn();
     } else {
       this.sweep ??= this.native.setTimeout(() => {
@@ -512,8 +533,9 @@ export class Attempt {
 
   /** Nothing to deliver. @param {{ due: number } | null} timer */
   idle(timer) {
-    if (timer !== null) this.wakeAt(timer.due);
-    else if (this.open.size === 0 && this.operations.size === 0) {
+    if (timer !== null) {
+      this.wakeAt(timer.due);
+    } else if (this.open.size === 0 && this.operations.size === 0) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
       else this.native.turn(() => this.pump());
@@ -533,7 +555,10 @@ export class Attempt {
       this.wake = null;
       this.pump();
     };
-    this.wake = { at, handle: this.native.setTimeout(run, min(LONGEST_MS, max(0, ceil(at - this.native.now())))) };
+    this.wake = {
+      at,
+      handle: this.native.setTimeout(run, min(LONGEST_MS, max(0, ceil(at - this.native.now())))),
+    };
   }
 
   noteSoon() {

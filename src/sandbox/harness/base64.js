@@ -1,6 +1,6 @@
 // Bytes as base64, with the engine's own methods where it has them.
 
-import { apply, btoa, fromCharCode, min, text, uncurry, view } from "./intrinsics.js";
+import { Bytes, apply, btoa, fromCharCode, min, text, uncurry, view } from "./intrinsics.js";
 
 const { atob } = globalThis;
 const { charCodeAt } = text;
@@ -33,7 +33,7 @@ export function encodeBase64(bytes) {
 export function decodeBase64(base64) {
   if (fromBase64 !== undefined) return fromBase64(base64);
   const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
+  const bytes = new Bytes(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = charCodeAt(binary, i);
   return bytes;
 }

@@ -23,6 +23,7 @@ import {
   SafeSet,
   ceil,
   defineProperty,
+  detach,
   getPrototypeOf,
   hasOwn,
   isArray,
@@ -32,6 +33,7 @@ import {
   setOwn,
   stringify,
   text,
+  toNumber,
   uncurry,
   utf8Length,
   view,
@@ -91,6 +93,9 @@ export class Large {
     return typeof thrown === "object" && thrown !== null && #brand in thrown;
   }
 }
+
+detach(Refusal);
+detach(Large);
 
 /** The text of a string, with U+FFFD for lone surrogates. @param {string} string @returns {string} */
 export const quote = (string) =>
@@ -195,7 +200,7 @@ class Writer {
     this.write(quote(string));
   }
 
-  /** @param {any} value @param {Path | null} path @param {number} depth */
+  /** @param {any} value @param {Path | null} path @param {number} depth @returns {void} */
   value(value, path, depth) {
     switch (typeof value) {
       case "string":
@@ -211,7 +216,9 @@ class Writer {
       case "symbol":
         throw refusal("symbol", path);
       case "function":
-        if (nameOfOurs(value) !== undefined) throw refusal(/** @type {any} */ (nameOfOurs(value)), path);
+        if (nameOfOurs(value) !== undefined) {
+          throw refusal(/** @type {any} */ (nameOfOurs(value)), path);
+        }
         if (hasJson(value, path)) return this.json(value, path, depth);
         throw refusal("function", path);
       default:
@@ -219,7 +226,7 @@ class Writer {
     }
   }
 
-  /** @param {any} object @param {Path | null} path @param {number} depth */
+  /** @param {any} object @param {Path | null} path @param {number} depth @returns {void} */
   object(object, path, depth) {
     const kind = reading(path, () => kindOf(object));
     switch (kind) {
@@ -245,7 +252,15 @@ class Writer {
           `{"$":"regexp","v":${quote(regexpSource(object))},"flags":${quote(reading(path, () => regexpFlags(object)))}}`,
         );
       default:
+        return this.container(kind, object, path, depth);
     }
+  }
+
+  /**
+   * @param {import("./kinds.js").Kind} kind
+   * @param {any} object @param {Path | null} path @param {number} depth
+   */
+  container(kind, object, path, depth) {
     if (this.within.has(object)) throw refusal("circular", path);
     this.within.add(object);
     const bare = kind === "list" || kind === "plain" || kind === "instance";
@@ -277,12 +292,19 @@ class Writer {
     this.within.add(object);
     const value = reading(path, () => object.toJSON(path === null ? "" : `${path.key}`));
     // As JSON.stringify does it, what comes out is not asked again; only its parts are.
-    if (typeof value === "object" && value !== null && hasJson(value, path) && kindOf(value) !== "date") {
+    if (
+      typeof value === "object" &&
+      value !== null &&
+      hasJson(value, path) &&
+      kindOf(value) !== "date"
+    ) {
       if (value === object || this.within.has(value)) throw refusal("circular", path);
       this.within.add(value);
       this.record(value, path, depth - 1, hasOwn(value, TAG));
       this.within.delete(value);
-    } else this.value(value, path, depth - 1);
+    } else {
+      this.value(value, path, depth - 1);
+    }
     this.within.delete(object);
   }
 
@@ -294,7 +316,11 @@ class Writer {
     for (let i = 0; i < length; i++) {
       at.key = i;
       if (i > 0) this.write(",");
-      this.value(reading(at, () => list[i]), at, depth);
+      this.value(
+        reading(at, () => list[i]),
+        at,
+        depth,
+      );
     }
     this.write("]");
   }
@@ -314,7 +340,11 @@ class Writer {
       if (i > 0) this.write(",");
       this.writeText(name);
       this.write(":");
-      this.value(reading(at, () => object[name]), at, depth);
+      this.value(
+        reading(at, () => object[name]),
+        at,
+        depth,
+      );
     }
     this.write(escaped ? "}}" : "}");
   }
@@ -347,14 +377,24 @@ class Writer {
     const part = (/** @type {string} */ name) => {
       at.key = name;
       this.write(`,${quote(name)}:`);
-      this.value(reading(at, () => error[name]), at, depth);
+      this.value(
+        reading(at, () => error[name]),
+        at,
+        depth,
+      );
     };
     if (hasOwn(error, "cause")) part("cause");
     if (hasOwn(error, "errors")) part("errors");
     const names = reading(path, () => keys(error));
     for (let i = 0; i < names.length; i++) {
       const name = names[i];
-      if (name !== "name" && name !== "message" && name !== "cause" && name !== "errors" && name !== "stack") {
+      if (
+        name !== "name" &&
+        name !== "message" &&
+        name !== "cause" &&
+        name !== "errors" &&
+        name !== "stack"
+      ) {
         part(name);
       }
     }
@@ -389,7 +429,7 @@ class Writer {
   async settled() {
     if (this.slot === null) return this.out;
     // All are waited for at once, so that none rejects unheard.
-    let tail = this.out;
+    const tail = this.out;
     /** @type {{ text: string, filled: Promise<string>, next: any } | null} */
     let first = null;
     for (let slot = /** @type {Slot | null} */ (this.slot); slot !== null; slot = slot.before) {
@@ -421,6 +461,8 @@ class Writer {
     return filled;
   }
 }
+
+detach(Writer);
 
 /**
  * @typedef {object} Slot A promise inside a value.
@@ -472,7 +514,9 @@ function reading(path, read) {
 function hasJson(/** @type {any} */ object, /** @type {Path | null} */ path) {
   const json = reading(path, () => object.toJSON);
   if (typeof json !== "function") return false;
-  if (json !== own(ObjectPrototype, "toJSON") && json !== own(ArrayPrototype, "toJSON")) return true;
+  if (json !== own(ObjectPrototype, "toJSON") && json !== own(ArrayPrototype, "toJSON")) {
+    return true;
+  }
   return hasOwn(object, "toJSON");
 }
 
@@ -611,7 +655,7 @@ function untag(tagged) {
     case "undefined":
       return undefined;
     case "number":
-      return v === "-0" ? -0 : +v;
+      return v === "-0" ? -0 : toNumber(v);
     case "bigint":
       return BigIntOf(v);
     case "date":

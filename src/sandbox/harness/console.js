@@ -2,7 +2,7 @@
 
 import { cut, placeIn, stackOf } from "./errors.js";
 import { formatLine, show } from "./format.js";
-import { SafeMap, SafeSet, freeze, isArray, keys, max, text } from "./intrinsics.js";
+import { SafeMap, SafeSet, isArray, keys, max, text } from "./intrinsics.js";
 
 /**
  * @param {(level: string, line: string) => void} log
@@ -22,12 +22,16 @@ export function createConsole(log, clock, room) {
     (/** @type {string} */ level) =>
     (/** @type {any[]} */ ...args) =>
       line(level, args);
-  const labelOf = (/** @type {any} */ label) => (label === undefined ? "default" : show(label, 256));
+  const labelOf = (/** @type {any} */ label) =>
+    label === undefined ? "default" : show(label, 256);
 
   /** @param {any} label @param {ArrayLike<any>} more @param {boolean} end */
   function lap(label, more, end) {
     const name = labelOf(label);
-    if (!timers.has(name)) return log("warn", `${indent}Timer '${name}' does not exist`);
+    if (!timers.has(name)) {
+      log("warn", `${indent}Timer '${name}' does not exist`);
+      return;
+    }
     const rest = more.length > 1 ? ` ${formatLine(tailOf(more), room)}` : "";
     log("log", `${indent}${name}: ${clock() - timers.get(name)}ms${rest}`);
     if (end) timers.delete(name);
@@ -38,7 +42,7 @@ export function createConsole(log, clock, room) {
     if (indent.length < MAX_INDENT) indent += "  ";
   };
 
-  return freeze({
+  return {
     log: at("log"),
     info: at("info"),
     warn: at("warn"),
@@ -46,7 +50,8 @@ export function createConsole(log, clock, room) {
     debug: at("debug"),
     dir: (/** @type {any} */ value) => log("log", indent + show(value, room)),
     dirxml: at("log"),
-    table: (/** @type {any} */ rows) => log("log", indent + (tableText(rows, room) ?? show(rows, room))),
+    table: (/** @type {any} */ rows) =>
+      log("log", indent + (tableText(rows, room) ?? show(rows, room))),
     group,
     groupCollapsed: group,
     groupEnd: () => {
@@ -83,7 +88,7 @@ export function createConsole(log, clock, room) {
     timeStamp: () => {},
     profile: () => {},
     profileEnd: () => {},
-  });
+  };
 }
 
 const TraceError = Error;
@@ -114,8 +119,9 @@ function tableText(rows, room) {
     let simple = false;
     for (let i = 0; i < names.length && i < MAX_ROWS; i++) {
       const row = rows[names[i]];
-      if (typeof row !== "object" || row === null) simple = true;
-      else {
+      if (typeof row !== "object" || row === null) {
+        simple = true;
+      } else {
         const own = keys(row);
         for (let k = 0; k < own.length && columns.size < 32; k++) columns.add(own[k]);
       }

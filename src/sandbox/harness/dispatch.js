@@ -5,7 +5,19 @@
 // error of ours, whose fault is remembered here and not read from the error.
 
 import { Large, Refusal, decode, encode, explain } from "./codec.js";
-import { Promise, SafeMap, SafeSet, SafeWeakMap, create, freeze, never, own, setOwn, then } from "./intrinsics.js";
+import {
+  Promise,
+  SafeMap,
+  SafeSet,
+  SafeWeakMap,
+  create,
+  freeze,
+  never,
+  own,
+  setOwn,
+  then,
+  detach,
+} from "./intrinsics.js";
 import { markOurs } from "./kinds.js";
 
 /** @typedef {import("./attempt.js").Attempt} Attempt */
@@ -14,6 +26,9 @@ import { markOurs } from "./kinds.js";
  *   error came from: a dispatch, or a fault of a call that was not made */
 
 const ToolError = Error;
+const NotAConstructor = TypeError;
+const { toPrimitive } = Symbol;
+const ToolProxy = Proxy;
 const { captureStackTrace } = /** @type {any} */ (Error);
 
 /** One call, and what is known of it. */
@@ -70,11 +85,13 @@ class Dispatch {
   }
 }
 
+detach(Dispatch);
+
 /**
  * The promise of a call. `await`, `Promise.all`, `race` and the like call `then` on promises whose constructor
  * is not the plain one; so a call knows that it was looked at.
  */
-class CallPromise extends Promise {
+class CallPromise extends /** @type {any} */ (Promise) {
   /** @type {Dispatch | undefined} */
   #dispatch;
 
@@ -123,7 +140,7 @@ export class Calls {
    * @param {string} path
    * @param {any} argument
    * @param {CallOptions} [options]
-   * @returns {Promise<any>}
+   * @returns {any} a promise
    */
   call(path, argument, options = NO_OPTIONS) {
     return this.start(path, argument, options).promise;
@@ -197,10 +214,15 @@ export class Calls {
   /** The error of a reply, in this realm. @param {any} of @param {Dispatch} dispatch @param {boolean} tagged */
   errorOf(of, dispatch, tagged) {
     const message = own(of, "message");
-    const said = typeof message === "string" && message !== "" ? message : `${dispatch.path} failed without a message`;
+    const said =
+      typeof message === "string" && message !== ""
+        ? message
+        : `${dispatch.path} failed without a message`;
     const error = new ToolError(said);
     const name = own(of, "name");
-    if (typeof name === "string" && name !== "" && name !== "Error") setOwn(error, "name", name, false);
+    if (typeof name === "string" && name !== "" && name !== "Error") {
+      setOwn(error, "name", name, false);
+    }
     if (!dispatch.step) setOwn(error, "tool", own(of, "tool") ?? dispatch.path);
     const code = own(of, "code");
     if (code !== undefined && code !== null) setOwn(error, "code", code);
@@ -232,7 +254,7 @@ export class Calls {
    * asked for, so nothing has to be known of the tools; the host looks names up.
    */
   namespace() {
-    const root = new Proxy(freeze(create(null)), handler(this, "", new SafeMap()));
+    const root = new ToolProxy(freeze(create(null)), handler(this, "", new SafeMap()));
     markOurs(root, "the namespace of tools");
     return root;
   }
@@ -240,14 +262,14 @@ export class Calls {
   /** @param {string} path */
   tool(path) {
     // An arrow has no `prototype`, whose value a proxy would have to keep.
-    const tool = new Proxy(() => {}, handler(this, path, new SafeMap()));
+    const tool = new ToolProxy(() => {}, handler(this, path, new SafeMap()));
     markOurs(tool, `the tool ${path}`);
     return tool;
   }
 }
 
 /** @type {CallOptions} */
-const NO_OPTIONS = {};
+const NO_OPTIONS = /** @type {any} */ ({ __proto__: null });
 
 const refuse = () => false;
 
@@ -258,22 +280,30 @@ const refuse = () => false;
  * @returns {ProxyHandler<any>}
  */
 function handler(calls, path, parts) {
-  return {
+  return /** @type {any} */ ({
+    // A trap that is not here must not be looked for in `Object.prototype`.
+    __proto__: null,
+    /** @param {any} _ @param {string | symbol} name */
     get(_, name) {
       if (typeof name === "symbol") {
-        return name === Symbol.toPrimitive ? () => (path === "" ? "[tools]" : `[tool ${path}]`) : undefined;
+        return name === toPrimitive
+          ? () => (path === "" ? "[tools]" : `[tool ${path}]`)
+          : undefined;
       }
       // Looked for by `await` and by JSON.stringify; no tool may have such a part.
       if (name === "then" || name === "toJSON") return undefined;
       let part = parts.get(name);
-      if (part === undefined) parts.set(name, (part = calls.tool(path === "" ? name : `${path}.${name}`)));
+      if (part === undefined) {
+        parts.set(name, (part = calls.tool(path === "" ? name : `${path}.${name}`)));
+      }
       return part;
     },
+    /** @param {any} _ @param {any} __ @param {any[]} args */
     apply(_, __, args) {
       return args.length > 1 ? calls.refuseArguments(path, args.length) : calls.call(path, args[0]);
     },
     construct() {
-      throw new TypeError(`${path} is a tool: call it without new`);
+      throw new NotAConstructor(`${path} is a tool: call it without new`);
     },
     set: refuse,
     defineProperty: refuse,
@@ -283,5 +313,5 @@ function handler(calls, path, parts) {
     getOwnPropertyDescriptor: () => undefined,
     getPrototypeOf: () => null,
     setPrototypeOf: refuse,
-  };
+  });
 }

@@ -1,9 +1,11 @@
 // How long `sleep` sleeps: milliseconds, a text such as `2h` or `1h 30m`, or the moment of a Date.
 
-import { text } from "./intrinsics.js";
+import { isNaN, text, toNumber } from "./intrinsics.js";
 import { isoText, kindOf, timeOf } from "./kinds.js";
 
-/** @type {[unit: string, ms: number][]} */
+const Unreadable = TypeError;
+
+/** @type {any} [unit, ms] */
 const UNITS = [
   ["ms", 1],
   ["s", 1000],
@@ -21,14 +23,16 @@ const UNITS = [
 export function durationMs(what, date) {
   const ms = read(what, date);
   if (ms === null || !(ms < 1e15)) {
-    throw new TypeError('sleep takes milliseconds, a text such as "90s", "2h" or "1h 30m", or a Date');
+    throw new Unreadable(
+      'sleep takes milliseconds, a text such as "90s", "2h" or "1h 30m", or a Date',
+    );
   }
   return ms > 0 ? ms : 0;
 }
 
 /** @param {any} what @param {number} date @returns {number | null} */
 function read(what, date) {
-  if (typeof what === "number") return what === what ? what : null;
+  if (typeof what === "number") return isNaN(what) ? null : what;
   if (typeof what === "string") return readText(what);
   if (typeof what !== "object" || what === null || kindOf(what) !== "date") return null;
   return isoText(what) === null ? null : timeOf(what) - date;
@@ -46,7 +50,7 @@ function readText(what) {
     while (isLetter(text.charCodeAt(what, at))) at++;
     const factor = factorOf(text.slice(what, unitAt, at));
     if (unitAt === start || factor === null) return null;
-    total += +number * factor;
+    total += toNumber(number) * factor;
     while (text.charCodeAt(what, at) === 32) at++;
   }
   return what.length === 0 ? null : total;

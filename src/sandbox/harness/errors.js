@@ -7,6 +7,7 @@
 
 import { errorName } from "./codec.js";
 import {
+  Bytes,
   SafeSet,
   defineProperty,
   encodeInto,
@@ -14,6 +15,7 @@ import {
   getOwnPropertyDescriptor,
   hasOwn,
   isArray,
+  setOwn,
   text,
   uncurry,
   utf8Length,
@@ -39,9 +41,9 @@ const symbolText = uncurry(Symbol.prototype.toString);
 export function cut(whole, limit, tail) {
   if (whole.length * 3 <= limit) return whole;
   if (whole.length <= limit && utf8Length(whole) <= limit) return whole;
-  const room = new Uint8Array(limit > tail.length * 3 ? limit - utf8Length(tail) : 0);
-  const { read } = encodeInto(encoder, whole, room);
-  return text.slice(whole, 0, read) + tail;
+  const room = new Bytes(limit > tail.length * 3 ? limit - utf8Length(tail) : 0);
+  const { read: taken } = encodeInto(encoder, whole, room);
+  return text.slice(whole, 0, taken) + tail;
 }
 
 /** @param {any} object @param {string} name @returns {any} undefined also where reading throws */
@@ -83,10 +85,10 @@ export function createRenderer(show, toolOf) {
     const name = errorName(thrown);
     const code = codeOf(thrown);
     let out = messageOf(thrown);
-    if (tool !== undefined && !text.includes(out, tool)) out = `${tool}: ${out}`;
+    if (tool !== undefined && !names(out, tool)) out = `${tool}: ${out}`;
     if (name !== "Error") out = out === "" ? name : `${name}: ${out}`;
     if (out === "") out = "an Error without a message";
-    if (code !== undefined && !text.includes(out, code)) out += ` [${code}]`;
+    if (code !== undefined && !text.includes(out, `[${code}]`)) out += ` [${code}]`;
     return out;
   }
 
@@ -107,7 +109,7 @@ export function createRenderer(show, toolOf) {
   /** @param {any} thrown @param {any} seen @returns {string} */
   function full(thrown, seen) {
     let out = head(thrown);
-    for (let at = thrown; isErrorLike(at) && seen.size < MAX_LINKS; ) {
+    for (let at = thrown; isErrorLike(at) && seen.size < MAX_LINKS;) {
       seen.add(at);
       const parts = read(at, "errors");
       if (isArray(parts)) {
@@ -127,20 +129,23 @@ export function createRenderer(show, toolOf) {
   /** @param {any} thrown @param {any} seen @returns {Described} */
   function fields(thrown, seen) {
     seen.add(thrown);
-    /** @type {Described} */
-    const described = isErrorLike(thrown)
-      ? { name: errorName(thrown), message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"), causes: [] }
-      : { name: typeof thrown, message: cut(bare(thrown), MAX_TEXT_BYTES, "…"), causes: [] };
-    const code = codeOf(thrown);
-    if (code !== undefined) described.code = code;
-    return described;
+    const error = isErrorLike(thrown);
+    const message = error ? messageOf(thrown) : bare(thrown);
+    return /** @type {any} */ ({
+      __proto__: null,
+      name: error ? errorName(thrown) : typeof thrown,
+      message: cut(message, MAX_TEXT_BYTES, "…"),
+      code: codeOf(thrown),
+      causes: [],
+      errors: undefined,
+    });
   }
 
   /** @param {any} thrown @param {any} seen @returns {Described} */
   function described(thrown, seen) {
     const out = fields(thrown, seen);
     let count = 0;
-    for (let at = read(thrown, "cause"); at !== undefined && at !== null && count < MAX_LINKS; ) {
+    for (let at = read(thrown, "cause"); at !== undefined && at !== null && count < MAX_LINKS;) {
       if (seen.has(at)) break;
       setAt(out.causes, count++, fields(at, seen));
       at = read(at, "cause");
@@ -183,7 +188,20 @@ export function createRenderer(show, toolOf) {
   };
 }
 
-/** Errors, and objects that read like one. @param {any} thrown */
+/** Whether a message names a tool, as a word of its own. @param {string} message @param {string} tool */
+function names(message, tool) {
+  const at = text.indexOf(message, tool);
+  return at >= 0 && !isWord(message, at - 1) && !isWord(message, at + tool.length);
+}
+
+/** Letters, digits, `_`, `-` and what is beyond ASCII. @param {string} message @param {number} at */
+function isWord(message, at) {
+  const code = text.charCodeAt(message, at);
+  const letter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code > 127;
+  return letter || (code >= 48 && code <= 57) || code === 95 || code === 45;
+}
+
+/** Errors, and objects that read like one. @param {any} thrown @returns {boolean} */
 function isErrorLike(thrown) {
   if (isError(thrown)) return true;
   return (
@@ -202,8 +220,7 @@ function messageOf(error) {
 }
 
 /** @param {any} list @param {number} index @param {any} value */
-const setAt = (list, index, value) =>
-  defineProperty(list, `${index}`, { value, configurable: true, enumerable: true, writable: true });
+const setAt = (list, index, value) => setOwn(list, `${index}`, value);
 
 /**
  * Reads `error.stack` as the engine writes it. `Error.prepareStackTrace` is the program's to set, and
@@ -216,7 +233,9 @@ export function stackOf(error) {
   const before = getOwnPropertyDescriptor(PrimordialError, "prepareStackTrace");
   try {
     if (before !== undefined && !before.configurable) return "";
-    if (before !== undefined) defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
+    if (before !== undefined) {
+      setOwn(PrimordialError, "prepareStackTrace", undefined);
+    }
     const own = hasOwn(error, "stack") ? error.stack : undefined;
     return typeof own === "string" ? own : "";
   } catch {
@@ -242,7 +261,11 @@ const FILE = "program.js:";
  */
 export function placeIn(stack) {
   // The message comes first and may hold anything; the frames are the lines that begin with "at".
-  for (let at = text.indexOf(stack, "\n    at "); at >= 0; at = text.indexOf(stack, "\n    at ", at + 1)) {
+  for (
+    let at = text.indexOf(stack, "\n    at ");
+    at >= 0;
+    at = text.indexOf(stack, "\n    at ", at + 1)
+  ) {
     const end = text.indexOf(stack, "\n", at + 1);
     const frame = text.slice(stack, at, end < 0 ? stack.length : end);
     const file = text.lastIndexOf(frame, FILE);

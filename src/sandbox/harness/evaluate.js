@@ -9,14 +9,7 @@ import { createRenderer, placeIn, placeOf, stackOf } from "./errors.js";
 import { show } from "./format.js";
 import { replaceGlobals } from "./globals.js";
 import { createGuard } from "./guard.js";
-import {
-  SafeMap,
-  clearTimeout,
-  now,
-  own,
-  parse,
-  setTimeout,
-} from "./intrinsics.js";
+import { SafeMap, clearTimeout, now, own, parse, setTimeout } from "./intrinsics.js";
 import { createLogs } from "./logs.js";
 import { field } from "./outbox.js";
 import { createRandom } from "./random.js";
@@ -52,20 +45,6 @@ function prepareRealm() {
   replaceGlobals(globalThis);
 }
 
-/**
- * @param {string} text the invocation
- * @param {(message: string) => Promise<string>} host
- * @param {() => Promise<Program>} load
- * @param {Native} [native]
- * @returns {Promise<string>}
- */
-export async function evaluate(text, host, load, native = platform) {
-  const invocation = parse(text);
-  prepareRealm();
-  const program = await load();
-  return new Evaluation(invocation, isTagged(text), host, native).run(program.default);
-}
-
 export class Evaluation {
   /** @param {any} invocation @param {boolean} tagged @param {(message: string) => Promise<string>} host @param {Native} native */
   constructor(invocation, tagged, host, native) {
@@ -81,7 +60,7 @@ export class Evaluation {
       now: native.now,
       later: native.setTimeout,
       cancel: native.clearTimeout,
-      expired: (_, asleep) => this.attempt.expired(asleep),
+      expired: () => this.attempt.stop('"end":"timed_out"'),
     });
     const attempt = new Attempt({
       invocation,
@@ -90,17 +69,24 @@ export class Evaluation {
       native,
       logs: this.logs,
       guard: this.guard,
-      timerFailed: (error) => this.log("error", `Uncaught in a timer: ${this.renderer.render(error)}`),
+      timerFailed: (error) =>
+        this.log("error", `Uncaught in a timer: ${this.renderer.render(error)}`),
       warnings: () => this.warningsJson(),
     });
     this.attempt = attempt;
-    this.calls = new Calls(attempt, limits.argumentBytes, (name, path) => this.warnOf("an argument", name, path));
+    this.calls = new Calls(attempt, limits.argumentBytes, (name, path) =>
+      this.warnOf("an argument", name, path),
+    );
     this.renderer = createRenderer(
       (value) => show(value, SHOWN, false),
       (error) => this.calls.originOf(error)?.path,
     );
     const params = own(invocation, "params");
-    const console = createConsole((level, line) => this.log(level, line), attempt.clock.now, limits.logLineBytes);
+    const console = createConsole(
+      (level, line) => this.log(level, line),
+      attempt.clock.now,
+      limits.logLineBytes,
+    );
     this.runtime = createRuntime({
       attempt,
       calls: this.calls,
@@ -108,9 +94,14 @@ export class Evaluation {
       params: tagged ? decode(params) : params,
       run: { id: invocation.runId, surface: invocation.surface },
     });
-    const { setTimeout, setInterval, clearTimeout, clearInterval, fetch } = this.runtime;
+    const { runtime } = this;
     attempt.ambient = {
-      setTimeout, setInterval, clearTimeout, clearInterval, fetch, console,
+      setTimeout: runtime.setTimeout,
+      setInterval: runtime.setInterval,
+      clearTimeout: runtime.clearTimeout,
+      clearInterval: runtime.clearInterval,
+      fetch: runtime.fetch,
+      console,
       date: attempt.clock.date,
       now: attempt.clock.now,
       origin: attempt.clock.origin,
@@ -131,7 +122,10 @@ export class Evaluation {
   warnOf(whole, name, path) {
     if (this.warnings.size >= MAX_WARNINGS) return;
     const what = path === "" ? whole : `${path} of ${whole}`;
-    this.warnings.set(`${what} was an instance of ${name}; only its own enumerable properties were kept`, true);
+    this.warnings.set(
+      `${what} was an instance of ${name}; only its own enumerable properties were kept`,
+      true,
+    );
   }
 
   warningsJson() {
@@ -155,7 +149,8 @@ export class Evaluation {
       const program = factory(this.guard.ticks, this.runtime);
       const name = own(this.invocation, "export");
       const value = await (name === null || name === undefined ? program() : program(name));
-      const warn = (/** @type {string} */ of, /** @type {string} */ path) => this.warnOf("the result", of, path);
+      const warn = (/** @type {string} */ of, /** @type {string} */ path) =>
+        this.warnOf("the result", of, path);
       const text = await encode(value, this.limits.resultBytes, warn);
       outcome = () => this.unlooked() ?? `"end":"finished","value":${text}`;
     } catch (thrown) {
@@ -166,7 +161,13 @@ export class Evaluation {
 
   /** The end of a program that threw, read at once: what was thrown may change. @param {any} thrown */
   failed(thrown) {
-    const end = this.failure(thrown);
+    let end =
+      '"end":"threw","error":{"name":"Error","message":"","causes":[]},"text":"an error that cannot be shown"';
+    try {
+      end = this.failure(thrown);
+    } catch {
+      // Reading it ran code of the program's, which threw. The run has failed all the same.
+    }
     return () => end;
   }
 
@@ -201,16 +202,30 @@ export class Evaluation {
   }
 }
 
+/**
+ * @param {string} text the invocation
+ * @param {(message: string) => Promise<string>} host
+ * @param {() => Promise<Program>} load
+ * @param {Native} [native]
+ * @returns {Promise<string>}
+ */
+export async function evaluate(text, host, load, native = platform) {
+  const invocation = parse(text);
+  prepareRealm();
+  const program = await load();
+  // Awaited: returning a promise would ask it for the program's `then`.
+  return await new Evaluation(invocation, isTagged(text), host, native).run(program.default);
+}
+
 /** @param {import("./errors.js").Described} error @returns {string} */
 function describedJson({ name, message, code, causes, errors }) {
   const parts = errors === undefined ? "" : `,"errors":[${listJson(errors)}]`;
   return `{"name":${quote(name)},"message":${quote(message)}${field("code", code)},"causes":[${listJson(causes)}]${parts}}`;
 }
 
-/** @param {import("./errors.js").Described[]} list */
+/** @param {any} list of Described */
 function listJson(list) {
   let out = "";
   for (let i = 0; i < list.length; i++) out += (i > 0 ? "," : "") + describedJson(list[i]);
   return out;
 }
-

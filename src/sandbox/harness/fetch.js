@@ -4,12 +4,21 @@
 // A body is text, bytes or URLSearchParams. A FormData has a random boundary and a stream can be read once, so
 // neither would be the same in a replay: they are refused.
 
-import { Promise, getter, isView, keys, own, setOwn, then, uncurry } from "./intrinsics.js";
+import { Bytes, Promise, getter, isView, keys, own, setOwn, uncurry } from "./intrinsics.js";
 import { windowOf } from "./kinds.js";
 
-const { AbortSignal, ArrayBuffer, Blob, FormData, Headers, ReadableStream, Request, Response, URLSearchParams } =
-  globalThis;
+const HttpRequest = Request;
+const HttpResponse = Response;
+const HttpHeaders = Headers;
 const isPrototypeOf = uncurry(Object.prototype.isPrototypeOf);
+const prototypes = {
+  blob: Blob.prototype,
+  buffer: ArrayBuffer.prototype,
+  form: FormData.prototype,
+  request: Request.prototype,
+  search: URLSearchParams.prototype,
+  stream: ReadableStream.prototype,
+};
 const request = {
   arrayBuffer: uncurry(Request.prototype.arrayBuffer),
   body: getter(Request.prototype, "body"),
@@ -40,21 +49,23 @@ export function createFetch(attempt, calls) {
     let argument;
     try {
       const body = bodyValue(init?.body);
-      asked = new Request(input, init); // The platform checks what was asked for, and knows the content type.
+      asked = new HttpRequest(input, init); // The platform checks what was asked for, and knows the content type.
       argument = argumentOf(asked, body);
     } catch (error) {
-      return new Promise((_, reject) => reject(error));
+      return rejected(error);
     }
+    const signal =
+      init?.signal ??
+      (isPrototypeOf(prototypes.request, input) ? request.signal(input) : undefined);
+    const heard = signal !== undefined && signal !== null;
+    if (heard && signals.aborted(signal)) return rejected(signals.reason(signal));
     const url = request.url(asked);
-    const answer = calls.call("http.fetch", argument, { convert: (value) => responseOf(value, url) });
-    const signal = init?.signal ?? (isPrototypeOf(Request.prototype, input) ? request.signal(input) : undefined);
-    if (signal === undefined || signal === null) return answer;
-    return new Promise((resolve, reject) => {
-      const abort = () => reject(signals.reason(signal));
-      if (signals.aborted(signal)) abort();
-      signals.listen(signal, "abort", abort);
-      then(answer, resolve, reject);
+    const { dispatch, promise } = calls.start("http.fetch", argument, {
+      convert: (/** @type {any} */ value) => responseOf(value, url),
     });
+    // The dispatch goes on at the host, as one that lost a race does.
+    if (heard) signals.listen(signal, "abort", () => dispatch?.fail(signals.reason(signal)));
+    return promise;
   };
 
   /** @param {Request} asked @param {string | Uint8Array | undefined} body */
@@ -64,9 +75,12 @@ export function createFetch(attempt, calls) {
     const method = request.method(asked);
     if (method !== "GET") setOwn(argument, "method", method);
     const sent = {};
-    headers.forEach(request.headers(asked), (/** @type {string} */ value, /** @type {string} */ name) => {
-      setOwn(sent, name, value);
-    });
+    headers.forEach(
+      request.headers(asked),
+      (/** @type {string} */ value, /** @type {string} */ name) => {
+        setOwn(sent, name, value);
+      },
+    );
     if (keys(sent).length > 0) setOwn(argument, "headers", sent);
     if (body !== undefined) setOwn(argument, "body", body);
     // A Request that has a body of its own: the codec waits for its bytes.
@@ -76,20 +90,25 @@ export function createFetch(attempt, calls) {
 
   /** @param {Request} asked */
   async function bytesOf(asked) {
-    return new Uint8Array(await attempt.operate(() => request.arrayBuffer(asked)));
+    return new Bytes(await attempt.operate(() => request.arrayBuffer(asked)));
   }
 }
+
+/** @param {any} error @returns {any} */
+const rejected = (error) => new Promise((_, reject) => reject(error));
 
 /** A body as text or bytes; undefined where there is none. @param {any} body */
 function bodyValue(body) {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string") return body;
   if (typeof body !== "object") return `${body}`;
-  if (isView(body) || isPrototypeOf(ArrayBuffer.prototype, body)) return windowOf(body);
-  if (isPrototypeOf(URLSearchParams.prototype, body)) return searchText(body);
-  if (isPrototypeOf(FormData.prototype, body)) throw unsendable("a FormData", "URLSearchParams or text");
-  if (isPrototypeOf(ReadableStream.prototype, body)) throw unsendable("a stream", "text or bytes");
-  if (isPrototypeOf(Blob.prototype, body)) throw unsendable("a Blob", "await blob.bytes()");
+  if (isView(body) || isPrototypeOf(prototypes.buffer, body)) return windowOf(body);
+  if (isPrototypeOf(prototypes.search, body)) return searchText(body);
+  if (isPrototypeOf(prototypes.form, body)) {
+    throw unsendable("a FormData", "URLSearchParams or text");
+  }
+  if (isPrototypeOf(prototypes.stream, body)) throw unsendable("a stream", "text or bytes");
+  if (isPrototypeOf(prototypes.blob, body)) throw unsendable("a Blob", "await blob.bytes()");
   return `${body}`;
 }
 
@@ -104,12 +123,12 @@ const isEmpty = (status) => status === 101 || status === 204 || status === 205 |
 
 /** @param {any} answer what `http.fetch` gave @param {string} url */
 function responseOf(answer, url) {
-  const received = new Headers();
+  const received = new HttpHeaders();
   const given = own(answer, "headers") ?? {};
   const names = keys(given);
   for (let i = 0; i < names.length; i++) headers.append(received, names[i], `${given[names[i]]}`);
   const status = own(answer, "status") ?? 200;
-  const response = new Response(isEmpty(status) ? null : (own(answer, "body") ?? null), {
+  const response = new HttpResponse(isEmpty(status) ? null : (own(answer, "body") ?? null), {
     status,
     statusText: own(answer, "statusText") ?? "",
     headers: received,

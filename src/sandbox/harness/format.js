@@ -4,7 +4,21 @@
 import { errorName } from "./codec.js";
 import { encodeBase64 } from "./base64.js";
 import { codeOf } from "./errors.js";
-import { SafeSet, getter, hasOwn, keys, min, own, stringify, text, trunc, uncurry, view } from "./intrinsics.js";
+import {
+  Bytes,
+  SafeSet,
+  detach,
+  hasOwn,
+  keys,
+  min,
+  own,
+  stringify,
+  text,
+  toNumber,
+  trunc,
+  uncurry,
+  view,
+} from "./intrinsics.js";
 import {
   ArrayPrototype,
   ObjectPrototype,
@@ -20,7 +34,6 @@ import {
 const MAX_DEPTH = 100;
 const symbolText = uncurry(Symbol.prototype.toString);
 const mapEach = uncurry(Map.prototype.forEach);
-const mapSize = getter(Map.prototype, "size");
 const setEach = uncurry(Set.prototype.forEach);
 const { parseFloat, parseInt } = globalThis;
 
@@ -49,7 +62,9 @@ class Line {
     switch (typeof value) {
       case "string":
         if (bare) return this.write(value);
-        return this.write(stringify(value.length > this.room ? text.slice(value, 0, this.room) : value));
+        return this.write(
+          stringify(value.length > this.room ? text.slice(value, 0, this.room) : value),
+        );
       case "number":
         if (bare) return this.write(value === 0 && 1 / value < 0 ? "-0" : `${value}`);
         return this.write(value - value === 0 ? `${value}` : `"${value}"`);
@@ -68,8 +83,10 @@ class Line {
 
   /** @param {any} object @param {number} depth @param {boolean} bare */
   object(object, depth, bare) {
-    if (this.within.has(object)) return this.write("[Circular]");
-    if (depth === 0) return this.write("[…]");
+    if (this.within.has(object) || depth === 0) {
+      this.write(depth === 0 ? "[…]" : "[Circular]");
+      return;
+    }
     this.within.add(object);
     try {
       this.known(object, depth, bare);
@@ -89,7 +106,9 @@ class Line {
       case "promise":
         return this.write("[Promise]");
       case "date":
-        return this.write(bare ? (isoText(object) ?? "Invalid Date") : stringify(isoText(object) ?? "Invalid Date"));
+        return this.write(
+          bare ? (isoText(object) ?? "Invalid Date") : stringify(isoText(object) ?? "Invalid Date"),
+        );
       case "error":
         return this.error(object, depth, bare);
       default:
@@ -127,7 +146,7 @@ class Line {
     const { message, cause } = error;
     const code = codeOf(error);
     let out = typeof message === "string" && message !== "" ? `${name}: ${message}` : name;
-    if (code !== undefined && !text.includes(out, code)) out += ` [${code}]`;
+    if (code !== undefined) out += ` [${code}]`;
     this.write(bare ? out : stringify(out));
     if (bare && cause !== undefined && cause !== null) {
       this.write("\n  caused by: ");
@@ -155,8 +174,9 @@ class Line {
     this.write(named ? "{" : "[");
     mapEach(map, (/** @type {any} */ value, /** @type {any} */ key) => {
       if (i++ > 0) this.write(",");
-      if (named) this.write(`${stringify(key)}:`);
-      else {
+      if (named) {
+        this.write(`${stringify(key)}:`);
+      } else {
         this.write("[");
         this.value(key, depth - 1, false);
         this.write(",");
@@ -183,7 +203,7 @@ class Line {
     const bytes = windowOf(object);
     const length = view.length(bytes);
     const shown = min(length, 48);
-    const head = new Uint8Array(view.buffer(bytes), view.byteOffset(bytes), shown);
+    const head = new Bytes(view.buffer(bytes), view.byteOffset(bytes), shown);
     const more = length > shown ? `… ${length} bytes` : "";
     this.write(`{"$bytes":"${encodeBase64(head)}${more}"}`);
   }
@@ -212,9 +232,13 @@ class Line {
 }
 const UNREADABLE = {};
 
+detach(Line);
+
 /** @param {any} object @param {any} toJSON */
 function isOwnJson(object, toJSON) {
-  if (toJSON !== own(ObjectPrototype, "toJSON") && toJSON !== own(ArrayPrototype, "toJSON")) return true;
+  if (toJSON !== own(ObjectPrototype, "toJSON") && toJSON !== own(ArrayPrototype, "toJSON")) {
+    return true;
+  }
   return hasOwn(object, "toJSON");
 }
 
@@ -264,13 +288,19 @@ export function formatLine(args, room) {
     next = 1;
     const format = args[0];
     let from = 0;
-    for (let at = args.length > 1 ? text.indexOf(format, "%") : -1; at >= 0; at = text.indexOf(format, "%", from)) {
+    for (
+      let at = args.length > 1 ? text.indexOf(format, "%") : -1;
+      at >= 0;
+      at = text.indexOf(format, "%", from)
+    ) {
       const letter = text.slice(format, at + 1, at + 2);
       const is = next < args.length ? substitute(letter, args[next], room) : undefined;
       out += text.slice(format, from, at);
-      if (letter === "%") out += "%";
-      else if (is === undefined) out += `%${letter}`;
-      else {
+      if (letter === "%") {
+        out += "%";
+      } else if (is === undefined) {
+        out += `%${letter}`;
+      } else {
         out += is;
         next++;
       }
@@ -292,11 +322,14 @@ function substitute(letter, value, room) {
     case "s":
       return show(value, room);
     case "d":
-      return numeric(value) ?? `${toNumber(value)}`;
+      return numeric(value) ?? `${numberOf(value)}`;
     case "i":
-      return numeric(value) ?? `${trunc(typeof value === "string" ? parseInt(value, 10) : toNumber(value))}`;
+      return (
+        numeric(value) ??
+        `${trunc(typeof value === "string" ? parseInt(value, 10) : numberOf(value))}`
+      );
     case "f":
-      return `${typeof value === "string" ? parseFloat(value) : toNumber(value)}`;
+      return `${typeof value === "string" ? parseFloat(value) : numberOf(value)}`;
     case "j":
     case "o":
     case "O":
@@ -312,9 +345,9 @@ function substitute(letter, value, room) {
 const numeric = (value) => (typeof value === "bigint" ? `${value}` : undefined);
 
 /** @param {any} value @returns {number} */
-function toNumber(value) {
+function numberOf(value) {
   if (typeof value === "number") return value;
-  if (typeof value === "string") return +value;
+  if (typeof value === "string") return toNumber(value);
   if (typeof value === "boolean") return value ? 1 : 0;
   return NaN;
 }

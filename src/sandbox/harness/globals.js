@@ -1,237 +1,276 @@
 // The globals of a program's realm, made to answer from the attempt whose turn it is.
 //
 // Replaced once an isolate, before a program is imported. Whatever could tell two attempts apart and is not
-// recorded is replaced or taken away: clocks, timers, randomness, operations that settle outside the microtask
-// queue, threads, collection, sockets. A program can undo all of it; it then makes its own replay diverge.
+// recorded is replaced or taken away: clocks, timers, randomness, operations that settle outside the
+// microtask queue, threads, collection, sockets. A program can undo all of it; it then makes its own
+// replay diverge.
 
 import {
+  Bytes,
   Promise,
+  SafeWeakMap,
   apply,
   defineProperty,
   freeze,
   getOwnPropertyDescriptor,
+  getPrototypeOf,
   getter,
   isView,
-
+  now,
+  setOwn,
+  text,
   uncurry,
-  SafeWeakMap,
+  view,
 } from "./intrinsics.js";
 import { current } from "./turns.js";
 
-const { AbortController, AbortSignal, Date, DOMException, WebAssembly } = globalThis;
 const { construct } = Reflect;
-const now = Date.now;
 
-/** What the attempt whose turn it is lends to the globals; null outside of any. @returns {any} */
-const ambient = () => current()?.ambient ?? null;
+/** What the attempt whose turn it is lends to the globals. @returns {any} */
+const ambient = () => current()?.ambient;
 
 /** @param {object} object @param {PropertyKey} name @param {any} value */
-const put = (object, name, value) =>
-  defineProperty(object, name, { value, configurable: true, enumerable: false, writable: true });
+const put = (object, name, value) => setOwn(object, name, value, false);
+
+/**
+ * A method, of a function of its receiver and arguments.
+ *
+ * @param {(receiver: any, args: any[]) => any} run
+ */
+const method = (run) =>
+  /** @this {any} @param {any[]} args */
+  function (...args) {
+    return run(this, args);
+  };
+
+/** A function of what the attempt lends under this name. @param {string} name */
+const lent =
+  (name) =>
+  (/** @type {any[]} */ ...args) =>
+    apply(ambient()[name], undefined, args);
 
 /** Replaces the globals. @param {any} global */
 export function replaceGlobals(global) {
-  replaceClock(global);
-  replaceTimers(global);
-  replaceRandomness(global);
-  wrapOperations(global);
-  takeAway(global);
-  put(global, "console", forward(CONSOLE, (a, name) => a.console[name]));
-  put(global, "fetch", (/** @type {any[]} */ ...args) => apply(ambient().fetch, undefined, args));
-}
-
-const CONSOLE = [
-  "log", "info", "warn", "error", "debug", "dir", "dirxml", "table", "group", "groupCollapsed", "groupEnd",
-  "assert", "count", "countReset", "time", "timeLog", "timeEnd", "trace", "clear", "timeStamp", "profile",
-  "profileEnd",
-];
-
-/** An object of functions that ask the attempt. @param {string[]} names @param {(ambient: any, name: string) => any} find */
-function forward(names, find) {
-  /** @type {any} */
-  const out = {};
-  for (const name of names) {
-    out[name] = (/** @type {any[]} */ ...args) => {
-      const to = ambient();
-      return to === null ? undefined : apply(find(to, name), undefined, args);
-    };
-  }
-  return out;
-}
-
-/** One time a turn. `new Date().constructor` must be ours too. @param {any} global */
-function replaceClock(global) {
-  const date = () => ambient()?.date() ?? now();
-  const toText = uncurry(Date.prototype.toString);
-
-  const TurnDate = /** @type {any} */ (
-    function Date(/** @type {any[]} */ ...args) {
-      if (new.target === undefined) return toText(new RealDate(date()));
-      return construct(RealDate, args.length > 0 ? args : [date()], new.target);
-    }
-  );
-  defineProperty(TurnDate, "length", { value: 7 });
-  defineProperty(TurnDate, "prototype", { value: Date.prototype, writable: false });
-  put(TurnDate, "now", () => date());
-  put(TurnDate, "UTC", Date.UTC);
-  put(TurnDate, "parse", Date.parse);
-  put(Date.prototype, "constructor", TurnDate);
+  const TurnDate = turnDate();
   put(global, "Date", TurnDate);
-
-  const format = Intl.DateTimeFormat.prototype;
-  const formatOf = getter(format, "format");
-  const { formatToParts } = format;
-  const bound = new SafeWeakMap();
-  defineProperty(format, "format", {
-    configurable: true,
-    get() {
-      let formats = bound.get(this);
-      if (formats === undefined) {
-        const real = formatOf(this);
-        formats = (/** @type {any} */ of) => real(of === undefined ? date() : of);
-        bound.set(this, formats);
-      }
-      return formats;
-    },
-  });
-  put(format, "formatToParts", function (/** @type {any} */ of) {
-    return apply(formatToParts, /** @type {any} */ (this), [of === undefined ? date() : of]);
-  });
+  put(Date.prototype, "constructor", TurnDate);
+  replaceFormats(Intl.DateTimeFormat.prototype);
+  put(global, "performance", turnPerformance());
   if (global.Temporal !== undefined) delete global.Temporal.Now; // Its clock is not the program's.
 
+  for (const name of ["setTimeout", "setInterval", "clearTimeout", "clearInterval", "fetch"]) {
+    put(global, name, lent(name));
+  }
+  put(AbortSignal, "timeout", abortAfter());
+  put(global, "scheduler", freeze({ wait: waiter() }));
+  defineProperty(global, "console", {
+    configurable: true,
+    get: () => ambient()?.console,
+    set: (value) => put(global, "console", value),
+  });
+
+  put(Math, "random", () => ambient().random.float());
+  put(Crypto.prototype, "randomUUID", () => ambient().random.uuid());
+  put(Crypto.prototype, "getRandomValues", randomValues());
+  put(SubtleCrypto.prototype, "generateKey", keyGenerator());
+
+  for (const [type, names] of OPERATIONS) wrapOperations(global[type]?.prototype, names);
+  iterateByReader(global.ReadableStream.prototype);
+
+  put(global, "WeakRef", StrongRef);
+  put(global, "FinalizationRegistry", NoRegistry);
+  for (const name of ABSENT) if (name in global) put(global, name, undefined);
+  put(Atomics, "waitAsync", undefined);
+  put(WebAssembly, "Memory", undefined); // A shared one is the last way to a SharedArrayBuffer.
+}
+
+// ---- Clocks -------------------------------------------------------------------------------------------
+
+const RealDate = Date;
+const { UTC, parse } = Date;
+
+/** The date of this turn; outside of any, the platform's. */
+const date = () => ambient()?.date() ?? now();
+
+/** `Date` with one time a turn. It shares the prototype, so `new Date().constructor` is it too. */
+function turnDate() {
+  const toText = uncurry(Date.prototype.toString);
+  /** @param {any[]} args */
+  function TurnDate(...args) {
+    if (new.target === undefined) return toText(new RealDate(date()));
+    return construct(RealDate, args.length > 0 ? args : [date()], new.target);
+  }
+  defineProperty(TurnDate, "name", { value: "Date", configurable: true });
+  defineProperty(TurnDate, "length", { value: 7, configurable: true });
+  defineProperty(TurnDate, "prototype", { value: Date.prototype, writable: false });
+  put(TurnDate, "now", () => date());
+  put(TurnDate, "UTC", UTC);
+  put(TurnDate, "parse", parse);
+  return TurnDate;
+}
+
+/** Formats read the platform's clock where they are given no date. @param {any} prototype */
+function replaceFormats(prototype) {
+  const formatOf = getter(prototype, "format");
+  const { formatToParts } = prototype;
+  const bound = new SafeWeakMap();
+  defineProperty(prototype, "format", {
+    configurable: true,
+    get: method((receiver) => {
+      let format = bound.get(receiver);
+      if (format === undefined) {
+        const real = formatOf(receiver);
+        format = (/** @type {any} */ of) => real(of === undefined ? date() : of);
+        bound.set(receiver, format);
+      }
+      return format;
+    }),
+  });
+  const parts = method((receiver, args) =>
+    apply(formatToParts, receiver, [args[0] === undefined ? date() : args[0]]),
+  );
+  put(prototype, "formatToParts", parts);
+}
+
+function turnPerformance() {
   const timeOrigin = () => ambient()?.origin() ?? now();
+  const nothing = () => {};
+  const none = () => [];
   const performance = {
     now: () => ambient()?.now() ?? 0,
     toJSON: () => ({ timeOrigin: timeOrigin() }),
-    mark() {},
-    measure() {},
-    clearMarks() {},
-    clearMeasures() {},
-    getEntries: () => [],
-    getEntriesByName: () => [],
-    getEntriesByType: () => [],
+    mark: nothing,
+    measure: nothing,
+    clearMarks: nothing,
+    clearMeasures: nothing,
+    getEntries: none,
+    getEntriesByName: none,
+    getEntriesByType: none,
   };
   defineProperty(performance, "timeOrigin", { enumerable: true, get: timeOrigin });
-  put(global, "performance", freeze(performance));
+  return freeze(performance);
 }
-const RealDate = Date;
 
-/** @param {any} global */
-function replaceTimers(global) {
-  for (const name of ["setTimeout", "setInterval", "clearTimeout", "clearInterval"]) {
-    put(global, name, (/** @type {any[]} */ ...args) => apply(ambient()[name], undefined, args));
-  }
-  const abort = uncurry(AbortController.prototype.abort);
-  const signalOf = getter(AbortController.prototype, "signal");
-  put(AbortSignal, "timeout", (/** @type {any} */ ms) => {
-    const controller = new AbortController();
-    ambient().setTimeout(
-      () => abort(controller, new DOMException("The operation was aborted due to timeout", "TimeoutError")),
-      ms,
-    );
+// ---- Timers -------------------------------------------------------------------------------------------
+
+/** `AbortSignal.timeout` */
+function abortAfter() {
+  const Controller = AbortController;
+  const Failure = DOMException;
+  const abort = uncurry(Controller.prototype.abort);
+  const signalOf = getter(Controller.prototype, "signal");
+  return (/** @type {any} */ ms) => {
+    const controller = new Controller();
+    const expire = () =>
+      abort(controller, new Failure("The operation was aborted due to timeout", "TimeoutError"));
+    ambient().setTimeout(expire, ms);
     return signalOf(controller);
-  });
+  };
+}
 
+/** `scheduler.wait` */
+function waiter() {
   const listen = uncurry(EventTarget.prototype.addEventListener);
   const aborted = getter(AbortSignal.prototype, "aborted");
   const reasonOf = getter(AbortSignal.prototype, "reason");
-  const wait = (/** @type {any} */ ms, /** @type {any} */ options) =>
+  return (/** @type {any} */ ms, /** @type {any} */ options) =>
     new Promise((resolve, reject) => {
       const signal = options?.signal;
       const { setTimeout, clearTimeout } = ambient();
-      if (signal && aborted(signal)) return reject(reasonOf(signal));
+      if (signal && aborted(signal)) {
+        reject(reasonOf(signal));
+        return;
+      }
       const id = setTimeout(resolve, ms);
-      if (!signal) return undefined;
       const stop = () => {
         clearTimeout(id);
         reject(reasonOf(signal));
       };
-      return listen(signal, "abort", stop);
+      if (signal) listen(signal, "abort", stop);
     });
-  put(global, "scheduler", freeze({ wait }));
 }
 
-/** @param {any} global */
-function replaceRandomness(global) {
-  const byteLength = (/** @type {any} */ array) => array.byteLength;
-  put(Math, "random", () => ambient().random.float());
-  const { Crypto, SubtleCrypto } = global;
-  put(Crypto.prototype, "randomUUID", () => ambient().random.uuid());
-  put(Crypto.prototype, "getRandomValues", (/** @type {any} */ array) => {
-    if (!isView(array) || !isWhole(array)) {
-      throw new DOMException("getRandomValues takes a view of whole numbers", "TypeMismatchError");
+// ---- Randomness ---------------------------------------------------------------------------------------
+
+/** `crypto.getRandomValues` */
+function randomValues() {
+  const Failure = DOMException;
+  return (/** @type {any} */ array) => {
+    const kind = isView(array) ? view.tag(array) : undefined;
+    if (kind === undefined || text.indexOf(kind, "Float") === 0) {
+      throw new Failure("getRandomValues takes a view of whole numbers", "TypeMismatchError");
     }
-    if (byteLength(array) > 65536) {
-      throw new DOMException("getRandomValues fills at most 65536 bytes", "QuotaExceededError");
+    const length = view.byteLength(array);
+    if (length > 65536) {
+      throw new Failure("getRandomValues fills at most 65536 bytes", "QuotaExceededError");
     }
-    ambient().random.fill(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+    ambient().random.fill(new Bytes(view.buffer(array), view.byteOffset(array), length));
     return array;
-  });
-  const importKey = uncurry(SubtleCrypto.prototype.importKey);
-  put(SubtleCrypto.prototype, "generateKey", function (
-    /** @type {any} */ algorithm, /** @type {any} */ extractable, /** @type {any} */ uses,
-  ) {
-    const bytes = keyBytes(algorithm);
-    if (bytes > 0) {
-      const raw = ambient().random.fill(new Uint8Array(bytes));
-      return importKey(this, "raw", raw, algorithm, extractable, uses);
-    }
-    const why = "a generated key pair cannot be replayed: make it in a tool, or inside step(name, fn) of bytes";
-    return new Promise((_, reject) => reject(new DOMException(why, "NotSupportedError")));
-  });
+  };
 }
 
-const viewTag = getter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
-
-/** Whether a view is of whole numbers. @param {any} array */
-function isWhole(array) {
-  const tag = viewTag(array);
-  return tag !== undefined && tag !== "Float16Array" && tag !== "Float32Array" && tag !== "Float64Array";
+/** `crypto.subtle.generateKey`: symmetric keys are bytes of ours, imported. */
+function keyGenerator() {
+  const Failure = DOMException;
+  const importKey = uncurry(SubtleCrypto.prototype.importKey);
+  return method((subtle, args) => {
+    const bytes = keyBytes(args[0]);
+    if (bytes > 0) {
+      const raw = ambient().random.fill(new Bytes(bytes));
+      return importKey(subtle, "raw", raw, args[0], args[1], args[2]);
+    }
+    const why = "a generated key pair cannot be replayed: make it in a tool";
+    return new Promise((_, reject) => reject(new Failure(why, "NotSupportedError")));
+  });
 }
 
 /** Bytes of a symmetric key; 0 for a pair. @param {any} algorithm */
 function keyBytes(algorithm) {
-  const name = `${algorithm?.name ?? algorithm}`;
-  if (/^aes-/i.test(name)) return algorithm.length / 8;
-  if (!/^hmac$/i.test(name)) return 0;
+  const name = text.toUpperCase(`${algorithm?.name ?? algorithm}`);
+  if (text.indexOf(name, "AES-") === 0) return algorithm.length / 8;
+  if (name !== "HMAC") return 0;
   const hash = `${algorithm.hash?.name ?? algorithm.hash}`;
-  return (algorithm.length ?? (/384|512/.test(hash) ? 1024 : 512)) / 8;
+  const long = text.includes(hash, "384") || text.includes(hash, "512");
+  return (algorithm.length ?? (long ? 1024 : 512)) / 8;
 }
 
-/** What settles in a later turn of the loop becomes an event. @param {any} global */
-function wrapOperations(global) {
-  /** @param {string} type @param {string[]} names */
-  const wrap = (type, names) => {
-    const prototype = global[type]?.prototype;
-    if (prototype === undefined) return;
-    for (const name of names) {
-      const real = getOwnPropertyDescriptor(prototype, name)?.value;
-      if (typeof real !== "function") continue;
-      put(prototype, name, function (/** @type {any[]} */ ...args) {
-        const attempt = current();
-        const start = () => apply(real, /** @type {any} */ (this), args);
-        return attempt === null ? start() : attempt.operate(start);
-      });
-    }
-  };
-  const body = ["text", "json", "arrayBuffer", "bytes", "blob", "formData"];
-  wrap("Body", body);
-  wrap("Response", body);
-  wrap("Request", body);
-  wrap("ReadableStreamDefaultReader", ["read", "cancel"]);
-  wrap("ReadableStreamBYOBReader", ["read", "readAtLeast", "cancel"]);
-  wrap("WritableStreamDefaultWriter", ["write", "close", "abort"]);
-  wrap("ReadableStream", ["pipeTo", "cancel"]);
-  iterateByReader(global.ReadableStream?.prototype);
+// ---- Operations that settle in a later turn of the loop ---------------------------------------------------
+
+const BODY = ["text", "json", "arrayBuffer", "bytes", "blob", "formData"];
+
+/** @type {[type: string, names: string[]][]} */
+const OPERATIONS = [
+  ["Response", BODY],
+  ["Request", BODY],
+  ["ReadableStreamDefaultReader", ["read", "cancel"]],
+  ["ReadableStreamBYOBReader", ["read", "readAtLeast", "cancel"]],
+  ["WritableStreamDefaultWriter", ["write", "close", "abort"]],
+  ["ReadableStream", ["pipeTo", "cancel"]],
+];
+
+/** Their settlements become events. @param {any} prototype @param {string[]} names */
+function wrapOperations(prototype, names) {
+  if (prototype === undefined) return;
+  for (const name of names) {
+    const owner = getOwnPropertyDescriptor(prototype, name) ? prototype : getPrototypeOf(prototype);
+    const real = getOwnPropertyDescriptor(owner, name)?.value;
+    if (typeof real !== "function") continue;
+    const wrapped = method((receiver, args) => {
+      const attempt = current();
+      if (attempt === null) return apply(real, receiver, args);
+      return attempt.operate(() => apply(real, receiver, args));
+    });
+    put(prototype, name, wrapped);
+  }
 }
 
 /** `for await` over a stream reads it without a method that could be wrapped. @param {any} prototype */
 function iterateByReader(prototype) {
-  if (prototype === undefined) return;
   const { getReader } = prototype;
-  const values = function (/** @type {any} */ options) {
-    const reader = apply(getReader, /** @type {any} */ (this), []);
-    const keep = options?.preventCancel === true;
+  const { asyncIterator } = Symbol;
+  const values = method((stream, args) => {
+    const reader = apply(getReader, stream, []);
+    const keep = args[0]?.preventCancel === true;
     const iterator = {
       next: async () => {
         const result = await reader.read();
@@ -243,40 +282,46 @@ function iterateByReader(prototype) {
         reader.releaseLock();
         return { done: true, value };
       },
-      [Symbol.asyncIterator]: () => iterator,
+      [asyncIterator]: () => iterator,
     };
     return iterator;
-  };
+  });
   put(prototype, "values", values);
-  put(prototype, Symbol.asyncIterator, values);
+  put(prototype, asyncIterator, values);
 }
 
-/** @param {any} global */
-function takeAway(global) {
-  // Allowed by the language: nothing is ever collected.
-  put(global, "WeakRef", class WeakRef {
-    #target;
-    constructor(/** @type {any} */ target) {
-      this.#target = target;
-    }
-    deref() {
-      return this.#target;
-    }
-  });
-  put(global, "FinalizationRegistry", class FinalizationRegistry {
-    register() {}
-    unregister() {
-      return false;
-    }
-  });
-  for (const name of [
-    "MessageChannel", "MessagePort", "BroadcastChannel", "SharedArrayBuffer", "caches", "EventSource", "WebSocket",
-    "WebSocketPair", "navigator", "reportError",
-  ]) {
-    if (name in global) put(global, name, undefined);
+// ---- What is not there ----------------------------------------------------------------------------------
+
+/** Not recorded, so not there: threads, ports, caches, sockets. */
+const ABSENT = [
+  "MessageChannel",
+  "MessagePort",
+  "BroadcastChannel",
+  "SharedArrayBuffer",
+  "caches",
+  "EventSource",
+  "WebSocket",
+  "WebSocketPair",
+];
+
+/** The language allows it: nothing is ever collected. */
+const StrongRef = class WeakRef {
+  #target;
+
+  /** @param {any} target */
+  constructor(target) {
+    this.#target = target;
   }
-  if (global.Atomics !== undefined) put(Atomics, "waitAsync", undefined);
-  // A memory of threads is the last way to a SharedArrayBuffer.
-  if (WebAssembly !== undefined) put(WebAssembly, "Memory", undefined);
-}
 
+  deref() {
+    return this.#target;
+  }
+};
+
+const NoRegistry = class FinalizationRegistry {
+  register() {}
+
+  unregister() {
+    return false;
+  }
+};

@@ -10,6 +10,9 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { evaluate } from "./evaluate.js";
 
+/** The program's module; the host puts it beside this one. */
+const PROGRAM = "program.js";
+
 export default class Sandbox extends WorkerEntrypoint {
   /**
    * @param {string} invocation
@@ -17,6 +20,6 @@ export default class Sandbox extends WorkerEntrypoint {
    * @returns {Promise<string>}
    */
   evaluate(invocation, host) {
-    return evaluate(invocation, host, () => import("program.js"));
+    return evaluate(invocation, host, () => import(PROGRAM));
   }
 }

@@ -11,9 +11,14 @@
 // and wait for ever.
 
 const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
-const { create, freeze, hasOwn, keys, setPrototypeOf } = Object;
+const { create, freeze, hasOwn, setPrototypeOf } = Object;
+/** Own enumerable text keys. @type {(object: any) => any} */
+const keys = Object.keys;
 const { isArray } = Array;
 const { parse, stringify } = JSON;
+const Bytes = Uint8Array;
+const toNumber = Number;
+const { isNaN } = Number;
 const { abs, ceil, floor, imul, max, min, trunc } = Math;
 const { fromCharCode } = String;
 const { isView } = ArrayBuffer;
@@ -30,13 +35,17 @@ const bind = Function.prototype.bind.bind(Function.prototype.call);
 const uncurry = /** @type {any} */ (bind);
 
 /**
- * The getter of `prototype[name]` as a function. It throws where the receiver has not the brand.
+ * The getter of `prototype[name]` as a function, also where it is inherited. It throws where the receiver has
+ * not the brand.
  *
- * @param {object} prototype
+ * @param {any} prototype
  * @param {PropertyKey} name
  */
-const getter = (prototype, name) =>
-  uncurry(/** @type {any} */ (getOwnPropertyDescriptor(prototype, name)?.get));
+function getter(prototype, name) {
+  let owner = prototype;
+  while (!hasOwn(owner, name)) owner = getPrototypeOf(owner);
+  return uncurry(/** @type {any} */ (getOwnPropertyDescriptor(owner, name)?.get));
+}
 
 /**
  * A subclass that carries its methods itself and inherits from nothing, so that no change to a
@@ -76,13 +85,35 @@ const own = (object, name) => (hasOwn(object, name) ? object[name] : undefined);
 /**
  * Sets an own field, where an assignment would ask the prototypes (`__proto__` above all).
  *
- * @param {object} object @param {string} name @param {any} value @param {boolean} [enumerable]
+ * @param {object} object @param {PropertyKey} name @param {any} value @param {boolean} [enumerable]
  * @returns {any} the object
  */
 function setOwn(object, name, value, enumerable = true) {
-  defineProperty(object, name, { value, enumerable, configurable: true, writable: true });
+  defineProperty(object, name, descriptor(value, enumerable));
   return object;
 }
+
+/**
+ * What describes a field of data. A plain object would inherit `get` from the program.
+ *
+ * @param {any} value @param {boolean} enumerable
+ * @returns {any}
+ */
+const descriptor = (value, enumerable) => ({
+  __proto__: null,
+  value,
+  enumerable,
+  configurable: true,
+  writable: true,
+});
+
+/**
+ * Takes a class out of the reach of `Object.prototype`: its instances are made while the program runs, and
+ * an assignment to a field that they do not have yet would ask the program's setters.
+ *
+ * @param {{ prototype: object }} Class
+ */
+const detach = (Class) => setPrototypeOf(Class.prototype, null);
 
 const typedArray = getPrototypeOf(Uint8Array.prototype);
 const encoder = new TextEncoder();
@@ -123,6 +154,7 @@ const then = uncurry(P.prototype.then);
 const never = () => new P(() => {});
 
 export {
+  Bytes,
   P as Promise,
   SafeMap,
   SafeSet,
@@ -135,6 +167,7 @@ export {
   clearTimeout,
   create,
   defineProperty,
+  detach,
   encodeInto,
   encoder,
   floor,
@@ -146,6 +179,7 @@ export {
   hasOwn,
   imul,
   isArray,
+  isNaN,
   isView,
   keys,
   max,
@@ -162,6 +196,7 @@ export {
   stringify,
   text,
   then,
+  toNumber,
   trunc,
   uncurry,
   utf8Length,

@@ -6,8 +6,10 @@ import {
   SafeWeakMap,
   getPrototypeOf,
   getter,
+  Bytes,
   hasOwn,
   isArray,
+  isNaN,
   isView,
   setPrototypeOf,
   uncurry,
@@ -38,14 +40,19 @@ const ErrorPrototype = Error.prototype;
 const PromisePrototype = Promise.prototype;
 
 /**
- * Whether `value` is an error: by brand where the engine tells it, else by its prototype chain.
+ * Whether `value` is an error: by brand where the engine tells it, else by its prototype chain. A proxy may
+ * throw when it is asked, and is none.
  *
  * @param {any} value
  */
-export const isError = (value) =>
-  typeof value === "object" &&
-  value !== null &&
-  (isErrorBrand(value) || isPrototypeOf(ErrorPrototype, value));
+export function isError(value) {
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return isErrorBrand(value) || isPrototypeOf(ErrorPrototype, value);
+  } catch {
+    return false;
+  }
+}
 
 /** @param {string} probe @param {object} value */
 function has(probe, value) {
@@ -91,7 +98,7 @@ export function kindOf(object) {
   return "instance";
 }
 
-/** @type {string[]} */
+/** @type {any} */
 const ORDER = ["map", "set", "date", "regexp", "number", "text", "boolean", "bigint"];
 setPrototypeOf(ORDER, null);
 
@@ -103,7 +110,7 @@ const toISO = uncurry(Date.prototype.toISOString);
 /** ISO text, or null for an invalid date. @param {any} date @returns {string | null} */
 export function isoText(date) {
   const time = probes.date(date);
-  return time === time ? toISO(date) : null;
+  return isNaN(time) ? null : toISO(date);
 }
 
 export const regexpSource = getter(RegExp.prototype, "source");
@@ -123,9 +130,9 @@ const dataView = {
 
 /** The window of a view, or the whole buffer, as bytes. @param {any} bytes @returns {Uint8Array} */
 export function windowOf(bytes) {
-  if (!isView(bytes)) return new Uint8Array(bytes);
+  if (!isView(bytes)) return new Bytes(bytes);
   const part = view.tag(bytes) === undefined ? dataView : view;
-  return new Uint8Array(part.buffer(bytes), part.byteOffset(bytes), part.byteLength(bytes));
+  return new Bytes(part.buffer(bytes), part.byteOffset(bytes), part.byteLength(bytes));
 }
 
 /**

@@ -42,7 +42,11 @@ export function createLogs(limits, stored) {
 
   /** @param {string} level @param {string} line @param {number} at */
   function add(level, line, at) {
-    const whole = cut(text.toWellFormed(line), lineBytes, ` … [truncated, ${line.length} characters]`);
+    const whole = cut(
+      text.toWellFormed(line),
+      lineBytes,
+      ` … [truncated, ${line.length} characters]`,
+    );
     const size = utf8Length(whole);
     const n = number++;
     const json = `[${n},"${level}",${quote(whole)},${at}]`;
@@ -77,7 +81,10 @@ export function createLogs(limits, stored) {
   /** The same at the end: the notice and the newest lines too. */
   function takeAll() {
     if (dropped > 0) {
-      put(droppedFrom, `[${droppedFrom},"warn","${dropped} lines were dropped here: the limit of a run's logs is ${limits.logBytes} bytes and ${limits.logLines} lines",${droppedAt}]`);
+      put(
+        droppedFrom,
+        `[${droppedFrom},"warn","${dropped} lines were dropped here: the limit of a run's logs is ${limits.logBytes} bytes and ${limits.logLines} lines",${droppedAt}]`,
+      );
     }
     tail.forEach((/** @type {any} */ line, /** @type {number} */ n) => put(n, line.json));
     return take();

@@ -3,10 +3,13 @@
 // ChaCha20 as a stream of words: what a program makes of it (tokens, ids) stays unguessable to anyone
 // who has not read the journal, and is the same in a replay. The seed is as secret as the journal.
 
-import { text, view } from "./intrinsics.js";
+import { Bytes, text, toNumber, view } from "./intrinsics.js";
 
 const { slice } = text;
 const WORDS = 16;
+
+/** Sixteen words; every index below is in range. @returns {any} */
+const words = () => new Uint32Array(WORDS);
 
 /** @param {number} value @param {number} by */
 const rotate = (value, by) => (value << by) | (value >>> (32 - by));
@@ -14,7 +17,7 @@ const rotate = (value, by) => (value << by) | (value >>> (32 - by));
 /**
  * One quarter round on four words of `s`.
  *
- * @param {Uint32Array} s
+ * @param {any} s
  * @param {number} a @param {number} b @param {number} c @param {number} d
  */
 function quarter(s, a, b, c, d) {
@@ -34,15 +37,15 @@ function quarter(s, a, b, c, d) {
  * @param {string} seed
  */
 export function createRandom(seed) {
-  const state = new Uint32Array(WORDS);
-  const block = new Uint32Array(WORDS);
+  const state = words();
+  const block = words();
   let used = WORDS;
 
   state[0] = 0x61707865;
   state[1] = 0x3320646e;
   state[2] = 0x79622d32;
   state[3] = 0x6b206574;
-  for (let i = 0; i < 8; i++) state[4 + i] = +`0x${slice(seed, i * 8, i * 8 + 8)}`;
+  for (let i = 0; i < 8; i++) state[4 + i] = toNumber(`0x${slice(seed, i * 8, i * 8 + 8)}`);
 
   function refill() {
     for (let i = 0; i < WORDS; i++) block[i] = state[i];
@@ -82,7 +85,8 @@ export function createRandom(seed) {
 
   /** A version 4 UUID. */
   function uuid() {
-    const bytes = fill(new Uint8Array(16));
+    /** @type {any} */
+    const bytes = fill(new Bytes(16));
     bytes[6] = (bytes[6] & 15) | 64;
     bytes[8] = (bytes[8] & 63) | 128;
     let out = "";
@@ -96,4 +100,5 @@ export function createRandom(seed) {
   return { float, fill, uuid };
 }
 
+/** @type {any} */
 const HEX = "0123456789abcdef";

@@ -28,7 +28,9 @@ export async function replay(attempt) {
       attempt.diverged("ended early", attempt.issued);
       return;
     }
-    while (expected < recordedCalls.length && recordedCalls[expected].at <= attempt.delivered) expected++;
+    while (expected < recordedCalls.length && recordedCalls[expected].at <= attempt.delivered) {
+      expected++;
+    }
     if (!(await issued(expected))) return;
     if (event[0] === "n" && attempt.operations.get(event[1]) === null) {
       await operated(event[1]);
@@ -59,7 +61,9 @@ export async function replay(attempt) {
    */
   async function issued(calls) {
     for (let i = 0; i < PATIENCE && attempt.issued < calls && !attempt.ended; i++) await boundary();
-    if (attempt.issued < calls) attempt.diverged("missing", attempt.issued, describe(attempt, attempt.issued));
+    if (attempt.issued < calls) {
+      attempt.diverged("missing", attempt.issued, describe(attempt, attempt.issued));
+    }
     return !attempt.ended;
   }
 
@@ -89,7 +93,8 @@ function deliver(attempt, event) {
   switch (event[0]) {
     case "s": {
       const call = attempt.open.get(id);
-      const parsed = id < attempt.recordedCalls.length ? own(attempt.recordedCalls[id], "reply") : undefined;
+      const parsed =
+        id < attempt.recordedCalls.length ? own(attempt.recordedCalls[id], "reply") : undefined;
       if (call === undefined || parsed === undefined) return false;
       attempt.guard.fresh();
       attempt.settle(call, { parsed, tagged: attempt.tagged });

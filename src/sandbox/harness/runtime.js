@@ -19,12 +19,16 @@ import { field } from "./outbox.js";
  */
 export function createRuntime({ attempt, calls, console, params, run }) {
   const tools = calls.namespace();
-  const call = (/** @type {string} */ path, /** @type {any} */ argument) => calls.call(path, argument);
+  const call = (/** @type {string} */ path, /** @type {any} */ argument) =>
+    calls.call(path, argument);
 
   const setTimeout = (/** @type {any} */ fn, /** @type {any} */ ms, /** @type {any[]} */ ...args) =>
     attempt.addTimer(fn, ms, false, args);
-  const setInterval = (/** @type {any} */ fn, /** @type {any} */ ms, /** @type {any[]} */ ...args) =>
-    attempt.addTimer(fn, ms, true, args);
+  const setInterval = (
+    /** @type {any} */ fn,
+    /** @type {any} */ ms,
+    /** @type {any[]} */ ...args
+  ) => attempt.addTimer(fn, ms, true, args);
   const clear = (/** @type {any} */ id) => attempt.timers.clear(id);
 
   /** @param {any} duration @returns {Promise<void>} */
@@ -42,7 +46,7 @@ export function createRuntime({ attempt, calls, console, params, run }) {
    */
   function step(name, fn) {
     if (typeof name !== "string" || typeof fn !== "function") {
-      throw new TypeError("step takes a name and a function");
+      throw new NotAStep("step takes a name and a function");
     }
     const { dispatch, promise } = calls.start("step", { name }, STEP);
     if (dispatch !== null && dispatch.n >= 0) perform(dispatch, fn);
@@ -76,8 +80,8 @@ export function createRuntime({ attempt, calls, console, params, run }) {
     storage: tools.storage,
     fetch: createFetch(attempt, calls),
     packages: freeze({
-      invoke: (/** @type {any} */ name, /** @type {any} */ params, /** @type {any} */ options) =>
-        call("packages.invoke", { name, params: params ?? {}, options: options ?? {} }),
+      invoke: (/** @type {any} */ name, /** @type {any} */ given, /** @type {any} */ options) =>
+        call("packages.invoke", { name, params: given ?? {}, options: options ?? {} }),
     }),
     workflows: freeze({
       create: (/** @type {any} */ workflow) => call("workflows.create", workflow),
@@ -87,9 +91,10 @@ export function createRuntime({ attempt, calls, console, params, run }) {
   });
 }
 
-const STEP = { step: true };
+const NotAStep = TypeError;
+const STEP = /** @type {any} */ ({ __proto__: null, step: true });
 /** Nobody has to await an `emit`. */
-const LOOKED = { looked: true };
+const LOOKED = /** @type {any} */ ({ __proto__: null, looked: true });
 
 /** @param {any} thrown */
 function errorJson(thrown) {
@@ -99,7 +104,8 @@ function errorJson(thrown) {
   if (Large.is(thrown)) return '{"name":"RangeError","message":"the step\'s result is too large"}';
   let message;
   try {
-    message = typeof thrown === "object" && thrown !== null ? `${thrown.message ?? ""}` : `${thrown}`;
+    message =
+      typeof thrown === "object" && thrown !== null ? `${thrown.message ?? ""}` : `${thrown}`;
   } catch {
     message = "";
   }

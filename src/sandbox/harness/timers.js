@@ -3,7 +3,9 @@
 // Ids are numbers in order of creation, the program's own, so that clearing every id reaches nothing of
 // the harness. An interval's next due time counts from its firing.
 
-import { SafeMap, apply, max, trunc } from "./intrinsics.js";
+import { SafeMap, apply, max, toNumber, trunc } from "./intrinsics.js";
+
+const NotAFunction = TypeError;
 
 /** @typedef {{ due: number, every: number, run: Function, args: any[] }} Timer */
 
@@ -21,8 +23,8 @@ export function createTimers(now, failed) {
    * @returns {number}
    */
   function add(run, ms, repeat, args) {
-    if (typeof run !== "function") throw new TypeError("a timer takes a function");
-    const delay = max(repeat ? 1 : 0, trunc(+ms) || 0);
+    if (typeof run !== "function") throw new NotAFunction("a timer takes a function");
+    const delay = max(repeat ? 1 : 0, trunc(toNumber(ms)) || 0);
     const id = ++count;
     timers.set(id, { due: now() + delay, every: repeat ? delay : 0, run, args });
     return id;
@@ -30,7 +32,7 @@ export function createTimers(now, failed) {
 
   /** @param {any} id */
   function clear(id) {
-    timers.delete(typeof id === "number" ? id : +id);
+    timers.delete(typeof id === "number" ? id : toNumber(id));
   }
 
   /** The timer that is due first; of equals the one made first. */

@@ -14,7 +14,10 @@ export const guarded = (body) =>
   asProgram(
     body
       .replace(/\b(while|for) \(([^()]|\([^()]*\))*\) \{/g, (head) => `${head}${TICK}`)
-      .replace(/\b((?:while|for) \([^()]*\)) (?![{])([^\n;]*;)/g, (_, head, statement) => `${head} {${TICK}${statement}}`)
+      .replace(
+        /\b((?:while|for) \([^()]*\)) (?![{])([^\n;]*;)/g,
+        (_, head, statement) => `${head} {${TICK}${statement}}`,
+      )
       .replace(/\b(catch(?: \(\w+\))?|finally) \{/g, (head) => `${head}${TICK}`)
       .replace(/=> \{/g, (head) => `${head}${TICK}`),
   );

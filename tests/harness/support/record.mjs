@@ -3,8 +3,15 @@
 
 /** A run: what was recorded of it, what people decided. */
 export const createRun = () => ({
-  events: [], calls: [], replies: new Map(), logs: [], asked: new Set(), decisions: new Map(),
-  started: new Map(), messages: 0, attempts: 0,
+  events: [],
+  calls: [],
+  replies: new Map(),
+  logs: [],
+  asked: new Set(),
+  decisions: new Map(),
+  started: new Map(),
+  messages: 0,
+  attempts: 0,
 });
 
 /** The journal that a later attempt is given; null for the first. */
@@ -13,7 +20,9 @@ export const journalOf = (run) =>
     ? null
     : {
         events: run.events,
-        calls: run.calls.map(({ hash, at }, n) => (run.replies.has(n) ? { hash, at, reply: run.replies.get(n) } : { hash, at })),
+        calls: run.calls.map(({ hash, at }, n) =>
+          run.replies.has(n) ? { hash, at, reply: run.replies.get(n) } : { hash, at },
+        ),
         logs: run.logs.length === 0 ? 0 : Math.max(...run.logs.map(([number]) => number)) + 1,
       };
 
@@ -25,7 +34,8 @@ export const journalOf = (run) =>
 export function attemptHost(run, { tool, asks = () => false, park = () => true }) {
   let received = run.events.length;
   const take = (message) => {
-    if (message.base !== received) throw new Error(`events from ${message.base}, ${received} known`);
+    if (message.base !== received)
+      throw new Error(`events from ${message.base}, ${received} known`);
     run.events.push(...(message.events ?? []));
     received = run.events.length;
     const known = new Set(run.logs.map(([number]) => number));
@@ -42,12 +52,16 @@ export function attemptHost(run, { tool, asks = () => false, park = () => true }
         return { waiting: true };
       }
       if (decision !== "allow") {
-        const reply = { error: { name: "Declined", message: `a person declined ${path}`, tool: path } };
+        const reply = {
+          error: { name: "Declined", message: `a person declined ${path}`, tool: path },
+        };
         run.replies.set(n, reply);
         return reply;
       }
     }
-    const reply = await tool(path, args, n, () => run.started.set(path, (run.started.get(path) ?? 0) + 1));
+    const reply = await tool(path, args, n, () =>
+      run.started.set(path, (run.started.get(path) ?? 0) + 1),
+    );
     run.replies.set(n, reply);
     return reply;
   };
@@ -61,10 +75,20 @@ export function attemptHost(run, { tool, asks = () => false, park = () => true }
       case "decided":
         return decided(message.n);
       case "call":
-        run.calls[message.n] ??= { path: message.path, args: message.args, hash: message.hash, at: message.at };
+        run.calls[message.n] ??= {
+          path: message.path,
+          args: message.args,
+          hash: message.hash,
+          at: message.at,
+        };
         return call(message.n);
       case "step":
-        run.calls[message.n] ??= { path: "step", args: message.args, hash: message.hash, at: message.at };
+        run.calls[message.n] ??= {
+          path: "step",
+          args: message.args,
+          hash: message.hash,
+          at: message.at,
+        };
         return {};
       case "again":
         return call(message.n);

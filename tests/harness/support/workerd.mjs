@@ -58,5 +58,5 @@ export async function start() {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
-  return { post, stop };
+  return { post, stop, pid: server.pid };
 }

@@ -1,8 +1,9 @@
 // Runs cases against a sandbox. Any sandbox: what it has to offer is the type `Sandbox`.
 //
-// Cases run side by side, as many as there are permits, where that does not change what they
-// measure: those that watch time first, among themselves; then those that compute; then, one by
-// one, those that hold the thread, fill the line or are cancelled.
+// Cases run side by side where that does not change what they measure: those that watch time first,
+// two at once, for a sandbox that is being made takes the thread from the others; then those that
+// compute, as many as there are permits; then, one by one, those that hold the thread, fill the line
+// or are cancelled.
 import { judge, judgeCalls } from "./judge.mjs";
 
 /** @typedef {import("./case.mjs").Case} Case */
@@ -42,6 +43,9 @@ import { judge, judgeCalls } from "./judge.mjs";
  */
 
 const BUDGET_MS = 5_000;
+
+/** Cases at once that watch time. */
+const TIMED_LANES = 2;
 
 /** When calls are counted, after the outcome. */
 const SETTLED_MS = 500;
@@ -87,7 +91,7 @@ export async function runCases(sandbox, cases) {
       computing.push(one);
     }
   }
-  await inLanes(sandbox.permits, timed, verdictOf);
+  await inLanes(TIMED_LANES, timed, verdictOf);
   await inLanes(sandbox.permits, computing, verdictOf);
   await inLanes(1, alone, verdictOf);
   const last = /** @type {Case} */ ({

@@ -5,7 +5,7 @@ import Honest, { Attempt as HonestAttempt } from "../../../src/entry.js";
 export * from "../../../src/entry.js";
 
 /** What the planted errors say; nobody outside may ever read it. */
-export const PLANTED = "planted at https://inside.example/private?key=k-5f1c";
+const PLANTED = "planted at https://inside.example/private?key=k-5f1c";
 
 /** @type {string} */
 let name = "";
@@ -33,6 +33,7 @@ const sandbox = (/** @type {any} */ evaluate) => ({
  * @type {Record<string, (env: any) => any>}
  */
 const PLACES = {
+  attempt: (env) => env,
   loader: (env) => ({ ...env, LOADER: { load: failsAtOnce } }),
   evaluate: (env) => ({ ...env, LOADER: sandbox(fails) }),
   "evaluate at once": (env) => ({ ...env, LOADER: sandbox(failsAtOnce) }),
@@ -65,6 +66,7 @@ const PLACES = {
 /** @param {any} db @param {PropertyKey} key */
 function planted(db, key) {
   const value = Reflect.get(db, key, db);
+  if (key === "constructor") return value;
   if (key !== "prepare") return typeof value === "function" ? value.bind(db) : value;
   return (/** @type {string} */ sql) => {
     const statement = value.call(db, sql);
@@ -79,11 +81,15 @@ function planted(db, key) {
   };
 }
 
+/** Where something is planted. */
+let place = "";
+
 /** @param {any} env */
 function plantedEnv(env) {
-  const [, place = "", error = ""] = /^(.*) (\w+)$/.exec(env.HOLDFAST_TEST_PLANT) ?? [];
-  const plant = PLACES[place];
-  if (plant === undefined) throw new Error(`HOLDFAST_TEST_PLANT: there is no place ${place}`);
+  const [, where = "", error = ""] = /^(.*) (\w+)$/.exec(env.HOLDFAST_TEST_PLANT) ?? [];
+  const plant = PLACES[where];
+  if (plant === undefined) throw new Error(`HOLDFAST_TEST_PLANT: there is no place ${where}`);
+  place = where;
   name = error;
   return plant(env);
 }
@@ -105,5 +111,13 @@ export class Attempt extends HonestAttempt {
    */
   constructor(ctx, env) {
     super(ctx, plantedEnv(env));
+  }
+
+  /**
+   * @param {any} order
+   * @param {any} aborted
+   */
+  start(order, aborted) {
+    return place === "attempt" ? fails() : super.start(order, aborted);
   }
 }

@@ -34,7 +34,7 @@ const TAMPERS = {
     })(code);
   },
   "leaks an internal error": inHarness({
-    reply: 'if (reply.error) reply.error.message += "\\n    at call (dispatch.js:12:3)";',
+    reply: 'if (reply.error) reply.error.message += "\\n    at call (harness.js:12:3)";',
   }),
   "keeps globals": () => {},
 };

@@ -2,7 +2,18 @@
 import { seeded } from "./simulation.mjs";
 
 const TOOLS = [
-  "read", "read", "slow", "bad", "write", "write", "wfail", "gated", "gated", "gated", "gfail", "blocked",
+  "read",
+  "read",
+  "slow",
+  "bad",
+  "write",
+  "write",
+  "wfail",
+  "gated",
+  "gated",
+  "gated",
+  "gfail",
+  "blocked",
 ];
 const ARGUMENTS = ["s", "s++", "1", "2", "R()", "D()", "E()", "U()", "{ s, k: 1 }", "log('arg')"];
 const DELAYS = [0, 0, 1, 5, 10, 50, 100, 100, 300, 900, 2500, 5000];
@@ -34,28 +45,54 @@ export function generate(seed) {
     left--;
     if (pick(14) === 0) return { is: "step", body: pick(2) ? body(depth + 1) : [] };
     const kind = pick(depth > 2 ? 16 : 26);
-    if (kind < 5) return { is: "call", tool: one(TOOLS), argument: one(ARGUMENTS), wrap: one(["", "", "try", "try", "catch"]) };
+    if (kind < 5)
+      return {
+        is: "call",
+        tool: one(TOOLS),
+        argument: one(ARGUMENTS),
+        wrap: one(["", "", "try", "try", "catch"]),
+      };
     if (kind < 7) return { is: "log", of: one(["s", "R()", "D()", "E()", "U()", "B()", "s++"]) };
     if (kind === 7) return { is: "sleep", ms: one(DELAYS) };
     if (kind === 8) return { is: "microtasks", n: 1 + pick(4) };
     if (kind === 9) return { is: "queueMicrotask" };
-    if (kind === 10) return { is: "unawaited", tool: one(TOOLS), argument: one(ARGUMENTS), wrap: one(["", "catch", "then"]) };
+    if (kind === 10)
+      return {
+        is: "unawaited",
+        tool: one(TOOLS),
+        argument: one(ARGUMENTS),
+        wrap: one(["", "catch", "then"]),
+      };
     if (kind === 11) return { is: "operation" };
     if (kind === 12) return { is: "throwIf", of: one(["R() < 0.3", "s % 4 === 3", "D() % 2"]) };
     if (kind === 13) {
       return {
-        is: "timer", ms: one(DELAYS), body: [{ is: "log", of: "s++" }], clear: one([null, null, one(DELAYS)]),
+        is: "timer",
+        ms: one(DELAYS),
+        body: [{ is: "log", of: "s++" }],
+        clear: one([null, null, one(DELAYS)]),
         tool: one([null, one(TOOLS)]),
       };
     }
-    if (kind === 14) return { is: "interval", ms: 1 + one(DELAYS), times: 1 + pick(4), tool: one([null, null, one(TOOLS)]) };
+    if (kind === 14)
+      return {
+        is: "interval",
+        ms: 1 + one(DELAYS),
+        times: 1 + pick(4),
+        tool: one([null, null, one(TOOLS)]),
+      };
     if (kind === 15) return { is: "abort", ms: one(DELAYS) };
     if (kind < 21) {
       const of = Array.from({ length: 2 + pick(3) }, () => branch(depth + 1));
       return { is: "join", how: one(JOINS), of, wrap: pick(3) > 0 ? "try" : "" };
     }
     if (kind === 21) {
-      return { is: "if", of: one(["R() < 0.5", "s % 2", "D() % 2", "last % 2"]), yes: body(depth + 1), no: body(depth + 1) };
+      return {
+        is: "if",
+        of: one(["R() < 0.5", "s % 2", "D() % 2", "last % 2"]),
+        yes: body(depth + 1),
+        no: body(depth + 1),
+      };
     }
     if (kind === 22) return { is: "for", n: 2 + pick(2), body: body(depth + 1) };
     if (kind === 23) return { is: "fork", body: body(depth + 1) };
@@ -95,8 +132,12 @@ export function source(main) {
     const v = `v${names++}`;
     switch (it.is) {
       case "call": {
-        const caught = it.wrap === "catch" ? '.catch((e) => { log("c " + e.name); return 0; })' : "";
-        return guarded(`last = await t.${it.tool}(${it.argument})${caught}; s++; log("${it.tool} " + last);`, it.wrap);
+        const caught =
+          it.wrap === "catch" ? '.catch((e) => { log("c " + e.name); return 0; })' : "";
+        return guarded(
+          `last = await t.${it.tool}(${it.argument})${caught}; s++; log("${it.tool} " + last);`,
+          it.wrap,
+        );
       }
       case "step":
         return `log("st " + await step("n", async () => { ${all(it.body)} return N(); }).catch((e) => e.message));\n`;
@@ -109,7 +150,11 @@ export function source(main) {
       case "queueMicrotask":
         return 'queueMicrotask(() => log("q " + s++));\n';
       case "unawaited": {
-        const handlers = { "": "", then: ".then((x) => log(\"u \" + x + s++))", catch: ".catch((e) => log(\"u \" + e.name + s++))" };
+        const handlers = {
+          "": "",
+          then: '.then((x) => log("u " + x + s++))',
+          catch: '.catch((e) => log("u " + e.name + s++))',
+        };
         return `t.${it.tool}(${it.argument})${handlers[it.wrap]};\n`;
       }
       case "operation":
@@ -117,12 +162,21 @@ export function source(main) {
       case "throwIf":
         return `if (${it.of}) throw new Error("thrown " + s);\n`;
       case "timer": {
-        const call = it.tool === null ? "" : `t.${it.tool}(s).then((x) => log("tm " + x), (e) => log("tm " + e.name));`;
-        const clear = it.clear === null ? "" : ` setTimeout(() => { clearTimeout(${v}); log("cleared"); }, ${it.clear});`;
+        const call =
+          it.tool === null
+            ? ""
+            : `t.${it.tool}(s).then((x) => log("tm " + x), (e) => log("tm " + e.name));`;
+        const clear =
+          it.clear === null
+            ? ""
+            : ` setTimeout(() => { clearTimeout(${v}); log("cleared"); }, ${it.clear});`;
         return `const ${v} = setTimeout(() => { ${all(it.body)} ${call} }, ${it.ms});${clear}\n`;
       }
       case "interval": {
-        const call = it.tool === null ? "" : `t.${it.tool}(c).then((x) => log("iv " + x), (e) => log("iv " + e.name));`;
+        const call =
+          it.tool === null
+            ? ""
+            : `t.${it.tool}(c).then((x) => log("iv " + x), (e) => log("iv " + e.name));`;
         return `{ let c = 0; const ${v} = setInterval(() => { log("i " + s++ + " " + E()); ${call} if (++c >= ${it.times}) clearInterval(${v}); }, ${it.ms}); }\n`;
       }
       case "abort":
@@ -149,8 +203,21 @@ export function source(main) {
 
 const AsyncFunction = /** @type {any} */ (async () => {}).constructor;
 const NAMES = [
-  "t", "log", "sleep", "setTimeout", "clearTimeout", "setInterval", "clearInterval", "step", "operation", "R", "D", "E",
-  "U", "B", "N",
+  "t",
+  "log",
+  "sleep",
+  "setTimeout",
+  "clearTimeout",
+  "setInterval",
+  "clearInterval",
+  "step",
+  "operation",
+  "R",
+  "D",
+  "E",
+  "U",
+  "B",
+  "N",
 ];
 
 /**
@@ -168,8 +235,20 @@ export function compile(text) {
     const { tools, sleep, setTimeout, clearTimeout, setInterval, clearInterval, step } = runtime;
     const { random } = ambient;
     return body(
-      tools, log, sleep, setTimeout, clearTimeout, setInterval, clearInterval, step, operation, () => random.float(),
-      () => ambient.date(), () => ambient.now(), () => random.uuid(), () => [...random.fill(new Uint8Array(3))].join("."),
+      tools,
+      log,
+      sleep,
+      setTimeout,
+      clearTimeout,
+      setInterval,
+      clearInterval,
+      step,
+      operation,
+      () => random.float(),
+      () => ambient.date(),
+      () => ambient.now(),
+      () => random.uuid(),
+      () => [...random.fill(new Uint8Array(3))].join("."),
       Math.random,
     );
   };
@@ -189,7 +268,8 @@ export function* smaller(main) {
     for (let j = 0; j < (it.of?.length ?? 0) && Array.isArray(it.of); j++) {
       if (it.of.length > 1 && it.is === "join") yield swap({ ...it, of: it.of.toSpliced(j, 1) });
       if (it.of[j].is !== "block") continue;
-      for (const less of smaller(it.of[j].body)) yield swap({ ...it, of: it.of.toSpliced(j, 1, { ...it.of[j], body: less }) });
+      for (const less of smaller(it.of[j].body))
+        yield swap({ ...it, of: it.of.toSpliced(j, 1, { ...it.of[j], body: less }) });
     }
     if (it.tool && it.is !== "call" && it.is !== "unawaited") yield swap({ ...it, tool: null });
     if (it.argument && it.argument !== "1") yield swap({ ...it, argument: "1" });

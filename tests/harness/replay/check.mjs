@@ -12,8 +12,22 @@ process.on("unhandledRejection", () => {}); // The program's own business; a wor
 
 const WALL = 1_790_000_000_000;
 const MAX_ATTEMPTS = 60;
-const LIMITS = { argumentBytes: 1e6, resultBytes: 1e6, logBytes: 1e7, logLines: 1e5, logLineBytes: 1e4 };
-const INVOCATION = { runId: "r", surface: "execute", params: {}, budgetMs: 1e9, limits: LIMITS, export: null };
+const MAX_STEPS = 50_000;
+const LIMITS = {
+  argumentBytes: 1e6,
+  resultBytes: 1e6,
+  logBytes: 1e7,
+  logLines: 1e5,
+  logLineBytes: 1e4,
+};
+const INVOCATION = {
+  runId: "r",
+  surface: "execute",
+  params: {},
+  budgetMs: 1e9,
+  limits: LIMITS,
+  export: null,
+};
 
 const option = (name, or) => {
   const at = process.argv.indexOf(`--${name}`);
@@ -28,15 +42,20 @@ const HOST_FLAWS = {
 };
 const rule = option("without", null);
 const flaws = HOST_FLAWS[rule] ?? {};
-if (rule !== null && HOST_FLAWS[rule] === undefined && WITHOUT[rule] === undefined) throw new Error(`no rule ${rule}`);
+if (rule !== null && HOST_FLAWS[rule] === undefined && WITHOUT[rule] === undefined)
+  throw new Error(`no rule ${rule}`);
 const { Evaluation } = await variant(WITHOUT[rule] ?? []);
-const { Evaluation: Reference } = await variant([...(WITHOUT[rule] ?? []), ...FORCED].filter(([file, find]) => {
-  const reference = FORCED.some(([f, t]) => f === file && t === find);
-  return reference || rule !== "one event a turn";
-}));
+const { Evaluation: Reference } = await variant(
+  [...(WITHOUT[rule] ?? []), ...FORCED].filter(([file, find]) => {
+    const reference = FORCED.some(([f, t]) => f === file && t === find);
+    return reference || rule !== "one event a turn";
+  }),
+);
 
 const seedOf = (seed) =>
-  Array.from({ length: 8 }, (_, i) => ((Math.imul(seed + 1, 0x9e3779b1) ^ (i * 0x85ebca6b)) >>> 0).toString(16).padStart(8, "0")).join("");
+  Array.from({ length: 8 }, (_, i) =>
+    ((Math.imul(seed + 1, 0x9e3779b1) ^ (i * 0x85ebca6b)) >>> 0).toString(16).padStart(8, "0"),
+  ).join("");
 
 /** A run with parks and crashes. */
 async function history(main, seed) {
@@ -46,9 +65,15 @@ async function history(main, seed) {
   const world = [];
   const stats = { attempts: 0, crashes: 0, parks: 0, lostLeases: 0, replayed: 0 };
   const run = {
-    record, people, world,
+    record,
+    people,
+    world,
     holds: simulation.chance(0.3) ? 0.8 : 0.1,
-    answer: (path, args) => [...`${path}${JSON.stringify(args)}`].reduce((sum, c) => (sum * 31 + c.charCodeAt(0)) % 997, 7) + simulation.pick(0, 3),
+    answer: (path, args) =>
+      [...`${path}${JSON.stringify(args)}`].reduce(
+        (sum, c) => (sum * 31 + c.charCodeAt(0)) % 997,
+        7,
+      ) + simulation.pick(0, 3),
   };
   const program = compile(source(main));
   let crashes = simulation.pick(0, 4);
@@ -59,25 +84,40 @@ async function history(main, seed) {
     stats.replayed += journal.events.length;
     const { host, finish } = createHost(simulation, run, flaws);
     const native = simulation.native(WALL);
-    const evaluation = new Evaluation({ ...INVOCATION, seed: seedOf(seed), journal }, false, host, native);
+    const evaluation = new Evaluation(
+      { ...INVOCATION, seed: seedOf(seed), journal },
+      false,
+      host,
+      native,
+    );
     const { attempt } = evaluation;
     globalThis.REPLAYING = () => attempt.delivered < attempt.recorded.length;
-    const operation = (value) => attempt.operate(() => new Promise((resolve) => simulation.at(simulation.pick(0, 30), () => resolve(value))));
+    const operation = (value) =>
+      attempt.operate(
+        () => new Promise((resolve) => simulation.at(simulation.pick(0, 30), () => resolve(value))),
+      );
     let end = null;
-    evaluation.run((_, runtime) => () => program(runtime, attempt.ambient, operation)).then((text) => {
-      end = JSON.parse(text);
-    });
-    const crashAt = crashes > 0 ? simulation.steps + simulation.pick(1, simulation.chance(0.6) ? 25 : 150) : Infinity;
+    evaluation
+      .run((_, runtime) => () => program(runtime, attempt.ambient, operation))
+      .then((text) => {
+        end = JSON.parse(text);
+      });
+    const crashAt =
+      crashes > 0
+        ? simulation.steps + simulation.pick(1, simulation.chance(0.6) ? 25 : 150)
+        : Infinity;
     while (end === null && simulation.steps < crashAt) {
       await drain();
       if (end !== null) break;
-      if (simulation.idle) return { stuck: true, stats, record, world };
+      if (simulation.idle || simulation.steps > MAX_STEPS)
+        return { stuck: true, stats, record, world };
       await simulation.step();
     }
     if (end === null) {
       crashes--;
       stats.crashes++;
-      if (simulation.chance(0.3)) stats.lostLeases++; // It goes on and does not know.
+      if (simulation.chance(0.3))
+        stats.lostLeases++; // It goes on and does not know.
       else {
         attempt.stop('"end":"killed"');
         await drain();
@@ -102,7 +142,8 @@ async function history(main, seed) {
       simulation.now += simulation.pick(0, 90_000_000);
       continue;
     }
-    if (["diverged", "broken", "timed_out"].includes(end.end)) return { lost: end, stats, record, world };
+    if (["diverged", "broken", "timed_out"].includes(end.end))
+      return { lost: end, stats, record, world };
     let stored = false;
     finish(end).then(() => {
       stored = true;
@@ -129,7 +170,12 @@ async function uninterrupted(main, seed, { record }) {
   const waiting = new Map();
   const operations = [];
   let turns = [];
-  const native = { now: () => events[0]?.[1] ?? WALL, setTimeout: () => null, clearTimeout: () => {}, turn: (run) => turns.push(run) };
+  const native = {
+    now: () => events[0]?.[1] ?? WALL,
+    setTimeout: () => null,
+    clearTimeout: () => {},
+    turn: (run) => turns.push(run),
+  };
   const take = (message) => {
     heard.events.push(...(message.events ?? []));
     heard.logs.push(...(message.logs ?? []));
@@ -142,15 +188,23 @@ async function uninterrupted(main, seed, { record }) {
     if (t === "step" || t === "note") return Promise.resolve("{}");
     return new Promise((resolve) => waiting.set(n, resolve));
   };
-  const evaluation = new Reference({ ...INVOCATION, seed: seedOf(seed), journal: null }, false, host, native);
+  const evaluation = new Reference(
+    { ...INVOCATION, seed: seedOf(seed), journal: null },
+    false,
+    host,
+    native,
+  );
   const { attempt } = evaluation;
   globalThis.REPLAYING = () => false;
   globalThis.FORCE = (it) => force(it, events);
-  const operation = (value) => attempt.operate(() => new Promise((resolve) => operations.push(() => resolve(value))));
+  const operation = (value) =>
+    attempt.operate(() => new Promise((resolve) => operations.push(() => resolve(value))));
   let end = null;
-  evaluation.run((_, runtime) => () => program(runtime, attempt.ambient, operation)).then((text) => {
-    end = JSON.parse(text);
-  });
+  evaluation
+    .run((_, runtime) => () => program(runtime, attempt.ambient, operation))
+    .then((text) => {
+      end = JSON.parse(text);
+    });
   const settle = async () => {
     await drain();
     do {
@@ -180,7 +234,12 @@ async function uninterrupted(main, seed, { record }) {
 function force(attempt, events) {
   const event = events[attempt.delivered];
   if (event === undefined) {
-    if (attempt.open.size === attempt.running.size && attempt.operations.size === 0 && attempt.timers.size() === 0) attempt.idle(null);
+    if (
+      attempt.open.size === attempt.running.size &&
+      attempt.operations.size === 0 &&
+      attempt.timers.size() === 0
+    )
+      attempt.idle(null);
     return;
   }
   const [kind, id, m] = event;
@@ -200,7 +259,8 @@ function force(attempt, events) {
   } else {
     let before = null;
     let arrival = attempt.arrivals;
-    while (arrival !== null && (arrival.event !== kind || arrival.id !== id)) [before, arrival] = [arrival, arrival.next];
+    while (arrival !== null && (arrival.event !== kind || arrival.id !== id))
+      [before, arrival] = [arrival, arrival.next];
     if (arrival === null) return;
     if (before === null) attempt.arrivals = arrival.next;
     else before.next = arrival.next;
@@ -218,15 +278,18 @@ function faultOfEffects({ world }, { calls, replies }) {
   for (const { n, path, args } of world) {
     if (count.get(n) > 1) return `call ${n} took effect ${count.get(n)} times`;
     const call = calls[n];
-    if (call === undefined || call.path !== path || JSON.stringify(call.args) !== args) return `an effect of call ${n} that is not in the record`;
+    if (call === undefined || call.path !== path || JSON.stringify(call.args) !== args)
+      return `an effect of call ${n} that is not in the record`;
   }
   for (const [n, { path }] of calls.entries()) {
     if (TOOLS[path].readOnly) continue;
     const reply = replies.get(n);
     const times = count.get(n) ?? 0;
     const name = reply?.error?.name;
-    if (reply !== undefined && (name === undefined || name === "ToolError") && times !== 1) return `call ${n} answered and took effect ${times} times`;
-    if (["Declined", "Expired", "Blocked"].includes(name) && times > 0) return `call ${n} was refused and took effect`;
+    if (reply !== undefined && (name === undefined || name === "ToolError") && times !== 1)
+      return `call ${n} answered and took effect ${times} times`;
+    if (["Declined", "Expired", "Blocked"].includes(name) && times > 0)
+      return `call ${n} was refused and took effect`;
   }
   return null;
 }
@@ -237,12 +300,14 @@ const outcome = ({ base: _, events: __, logs: ___, ...rest }) => rest;
 async function judge(main, seed) {
   const run = await history(main, seed);
   if (run.stuck) return { fault: "stuck", run };
-  if (run.lost) return { fault: `${run.lost.end} ${run.lost.why ?? run.lost.text ?? ""} #${run.lost.n}`, run };
+  if (run.lost)
+    return { fault: `${run.lost.end} ${run.lost.why ?? run.lost.text ?? ""} #${run.lost.n}`, run };
   const state = run.record.state();
   const effects = faultOfEffects(run, state);
   if (effects !== null) return { fault: effects, run };
   const reference = await uninterrupted(main, seed, run);
-  if (reference.end === null) return { fault: "the same events do not end the uninterrupted run", run, reference };
+  if (reference.end === null)
+    return { fault: "the same events do not end the uninterrupted run", run, reference };
   if (!same(outcome(run.end), outcome(reference.end))) return { fault: "outcome", run, reference };
   if (!same(state.logs, reference.logs)) return { fault: "logs", run, reference };
   if (!same(state.calls, reference.calls)) return { fault: "calls", run, reference };
@@ -269,7 +334,7 @@ async function shrink(main, seed) {
   };
   let best = main;
   let found = { seed, verdict: await judged(main, seed) };
-  for (let moved = true; moved; ) {
+  for (let moved = true; moved;) {
     moved = false;
     for (const candidate of smaller(best)) {
       const failing = await fails(candidate);
@@ -308,7 +373,14 @@ for (let seed = first; seed < first + histories && failing.length < stopAt; seed
   failing.push({ seed, size: JSON.stringify(main).length, main });
   if (flag("show") && failing.length <= 3) {
     const { run, reference } = verdict;
-    console.log(`seed ${seed}: ${verdict.fault}\n${source(main)}\n`, JSON.stringify(run?.record.entries), "\n", JSON.stringify(reference), "\n", JSON.stringify(run?.end ?? run?.lost));
+    console.log(
+      `seed ${seed}: ${verdict.fault}\n${source(main)}\n`,
+      JSON.stringify(run?.record.entries),
+      "\n",
+      JSON.stringify(reference),
+      "\n",
+      JSON.stringify(run?.end ?? run?.lost),
+    );
   }
 }
 if (failing.length > 0 && flag("shrink")) {
@@ -317,4 +389,6 @@ if (failing.length > 0 && flag("shrink")) {
   console.log(`smallest (seed ${found.seed}): ${found.verdict.fault}\n${source(found.main)}`);
 }
 const seeds = failing.slice(0, 5).map(({ seed }) => seed);
-console.log(JSON.stringify({ rule, passed, failed: failing.length, faults, sum, seeds, from: first }));
+console.log(
+  JSON.stringify({ rule, passed, failed: failing.length, faults, sum, seeds, from: first }),
+);

@@ -97,7 +97,8 @@ export class Simulation {
   native(wall) {
     return {
       now: () => wall + this.now,
-      setTimeout: (/** @type {() => void} */ run, /** @type {number} */ ms) => this.at(ms + this.pick(0, 2), run),
+      setTimeout: (/** @type {() => void} */ run, /** @type {number} */ ms) =>
+        this.at(ms + this.pick(0, 2), run),
       clearTimeout: (/** @type {any} */ entry) => this.cancel(entry),
       turn: (/** @type {() => void} */ run) => void this.at(0, run, this.owner, true),
     };

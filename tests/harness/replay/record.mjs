@@ -50,7 +50,15 @@ export class Record {
 
   /** The state is a fold over the entries. */
   state() {
-    const state = { events: [], calls: [], logs: [], replies: new Map(), started: new Set(), asked: new Set(), outcome: null };
+    const state = {
+      events: [],
+      calls: [],
+      logs: [],
+      replies: new Map(),
+      started: new Set(),
+      asked: new Set(),
+      outcome: null,
+    };
     for (const entry of this.entries) {
       if (entry.events) state.events.push(...entry.events);
       if (entry.logs) state.logs.push(...entry.logs);
@@ -68,7 +76,11 @@ export class Record {
     const { events, calls, logs, replies } = this.state();
     const withReply = (call, n) => (replies.has(n) ? { ...call, reply: replies.get(n) } : call);
     const next = Math.max(-1, ...logs.map(([number]) => number)) + 1;
-    return { events, calls: calls.map(({ hash, at }, n) => withReply({ hash, at }, n)), logs: next };
+    return {
+      events,
+      calls: calls.map(({ hash, at }, n) => withReply({ hash, at }, n)),
+      logs: next,
+    };
   }
 }
 
@@ -88,7 +100,8 @@ export function createHost(simulation, run, flaws) {
   const silence = () => new Promise(() => {});
 
   function take({ base, events = [], logs = [] }) {
-    if (base !== received && !flaws.noFence && !flaws.hostOrder) throw new Error(`events from ${base}, ${received} known`);
+    if (base !== received && !flaws.noFence && !flaws.hostOrder)
+      throw new Error(`events from ${base}, ${received} known`);
     const kept = flaws.hostOrder ? events.filter(([kind]) => kind !== "s") : events;
     if (kept.length > 0) append({ events: kept });
     received += events.length;
@@ -117,7 +130,11 @@ export function createHost(simulation, run, flaws) {
     if (!tool.readOnly) simulation.at(simulation.pick(0, delay), effect, WORLD); // The far side does not die with us.
     await simulation.wait(delay);
     if (gone()) return null;
-    const error = { name: "ToolError", message: `${path} failed on ${JSON.stringify(args)}`, tool: path };
+    const error = {
+      name: "ToolError",
+      message: `${path} failed on ${JSON.stringify(args)}`,
+      tool: path,
+    };
     const reply = answer(n, tool.fails ? { error } : { value: run.answer(path, args) });
     if (!tool.readOnly) record.flushed(fence); // Begun at once; the next effect will wait for it.
     return reply;
@@ -128,7 +145,8 @@ export function createHost(simulation, run, flaws) {
     if (done !== undefined) return answer(n, done);
     const call = calls.get(n);
     const tool = TOOLS[call.path];
-    const refuse = (name) => answer(n, { error: { name, message: `${call.path} ${name}`, tool: call.path } });
+    const refuse = (name) =>
+      answer(n, { error: { name, message: `${call.path} ${name}`, tool: call.path } });
     if (tool.blocked) return refuse("Blocked");
     if (started.has(n) && !tool.readOnly) return refuse("EffectUnknown");
     if (tool.asks) {
@@ -212,7 +230,11 @@ export class People {
     if (this.asked.has(n)) return;
     this.asked.add(n);
     const decide = () => {
-      const to = this.simulation.chance(0.7) ? "allow" : this.simulation.chance(0.5) ? "decline" : "expire";
+      const to = this.simulation.chance(0.7)
+        ? "allow"
+        : this.simulation.chance(0.5)
+          ? "decline"
+          : "expire";
       this.decisions.set(n, to);
       for (const look of this.#waiting.splice(0)) look();
     };
