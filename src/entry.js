@@ -6,11 +6,33 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import Rust from "../build/index.js";
 
-/** Answers HTTP. */
+/** Answers HTTP and the schedule. */
 export default class Api extends WorkerEntrypoint {
   #rust = new Rust(this.ctx, this.env);
 
+  /** @param {Request} request */
+  /** @param {Request} request */
   fetch(request) {
     return this.#rust.fetch(request);
+  }
+
+  /** @param {import("@cloudflare/workers-types").ScheduledController} event */
+  scheduled(event) {
+    return this.#rust.scheduled(event);
+  }
+}
+
+/**
+ * One attempt of a run, in a request of its own: it has its own allowance of sub-workers, and what
+ * the program left running ends with it.
+ */
+export class Attempt extends WorkerEntrypoint {
+  /**
+   * @param {string} order JSON, see src/attempt/order.rs
+   * @param {() => Promise<string>} aborted settles with the reason when the caller has left
+   * @returns {Promise<string>}
+   */
+  start(order, aborted) {
+    return new Rust(this.ctx, this.env).startAttempt(order, aborted);
   }
 }

@@ -2,22 +2,35 @@
 //!
 //! | Module | Lives there |
 //! |---|---|
-//! | [`error`] | the catalogue of errors, the message of a timeout, what leaves the worker |
-//! | [`code`] | from what an agent wrote to a module: recover, strip types, guard |
+//! | [`api`] | HTTP: one file a resource |
+//! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
+//! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
+//! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
+//! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
+//! | [`code`] | pure: from what an agent wrote to a module |
+//! | [`error`] | pure: the catalogue, the message of a timeout |
+//! | [`sandbox`] | the isolate that holds an attempt, and the harness inside it |
+//! | [`tools`] | what a program may call, and where requests of ours may go |
+//! | [`store`] | D1: one file a table family |
+//! | [`auth`], [`config`], [`hex`] | tokens and scopes; variables; bytes as text |
+//! | [`platform`] | bindings by hand: raw types inside, safe types outside |
 //!
-//! `run`, `code` and `error` are pure: no JavaScript value, no clock, no database. The file
+//! One direction: surfaces know runs, runs know tools and the store, nothing knows its caller.
+//! `run`, `code` and `error` know no JavaScript value, no clock and no database; the file
 //! `tests/the_rules_are_pure.rs` holds that.
 
+pub mod api;
+pub mod attempt;
+pub mod auth;
 pub mod code;
+pub mod config;
+pub mod entry;
 pub mod error;
-
-use worker::{Context, Env, Request, Response, Result, event};
-
-/// Answers HTTP.
-#[event(fetch)]
-async fn fetch(req: Request, _env: Env, _ctx: Context) -> Result<Response> {
-    match req.path().as_str() {
-        "/health" => Response::from_json(&serde_json::json!({ "ok": true })),
-        _ => Response::error("not found", 404),
-    }
-}
+pub mod hex;
+pub mod mcp;
+pub mod platform;
+pub mod run;
+pub mod runs;
+pub mod sandbox;
+pub mod store;
+pub mod tools;

@@ -234,7 +234,7 @@ fn fence(text: &str) -> Option<std::ops::Range<usize>> {
                 break;
             }
         }
-        let label = opening.label.to_lowercase();
+        let label = opening.label.to_ascii_lowercase();
         if LABELS.contains(&label.as_str()) {
             return Some(begin..end);
         }
@@ -280,7 +280,7 @@ impl<'t> Opening<'t> {
             let inside = info.strip_suffix("```").filter(|inside| !inside.contains('`'))?;
             let start = line.find(inside)?;
             let word = label(inside);
-            let labelled = LABELS.contains(&word.to_lowercase().as_str());
+            let labelled = LABELS.contains(&word.to_ascii_lowercase().as_str());
             let from = if labelled { start.saturating_add(word.len()) } else { start };
             let inline = Some(from..start.saturating_add(inside.len()));
             return Some(Self { mark, marks, label: "", inline });

@@ -198,7 +198,16 @@ impl<'a> VisitJs<'a> for Survey<'a> {
                 self.faults.add(it.span.start, "new.target stands outside of a function");
             }
             AstKind::TaggedTemplateExpression(it) => {
-                self.fence |= matches!(it.tag, Expression::TemplateLiteral(_));
+                // Three backticks are an empty literal and the beginning of the next one, with or
+                // without a word before them that is taken for a tag.
+                self.fence |= match &it.tag {
+                    Expression::TemplateLiteral(_) => true,
+                    Expression::TaggedTemplateExpression(tag) => {
+                        tag.quasi.expressions.is_empty()
+                            && tag.quasi.quasis.iter().all(|part| part.value.raw.is_empty())
+                    }
+                    _ => false,
+                };
             }
             AstKind::IdentifierReference(it) => {
                 let uses = self.calls.of(it.name.as_str());

@@ -26,27 +26,29 @@ const USE =
   "export default ({ text }) => [JSON.stringify(parse(text, options)), [...tokenizer(text, options)].length];";
 
 test("a parser parses itself", { skip: acorn() === null && "acorn is not installed" }, async () => {
-    const text = acorn();
-    const modules = { "index.js": USE, "acorn.mjs": String(text) };
-    const answers = prepareAll([{ package: modules }, { package: modules, guard: true }]);
-    const folder = mkdtempSync(join(tmpdir(), "library-"));
-    try {
-      const values = [];
-      for (const [i, answer] of answers.entries()) {
-        assert.equal(answer.refusal, undefined);
-        for (const [file, module] of Object.entries(answer.modules ?? {})) {
-          const path = join(folder, `${i}`, file);
-          mkdirSync(dirname(path), { recursive: true });
-          writeFileSync(path, module);
-        }
-        writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-        const { default: factory } = await import(pathToFileURL(join(folder, `${i}`, "program.js")).href);
-        const { guard } = createGuard({ budgetMs: 60_000 });
-        values.push(await factory(guard, { params: { text }, tools: {} })("default"));
+  const text = acorn();
+  const modules = { "index.js": USE, "acorn.mjs": String(text) };
+  const answers = prepareAll([{ package: modules }, { package: modules, guard: true }]);
+  const folder = mkdtempSync(join(tmpdir(), "library-"));
+  try {
+    const values = [];
+    for (const [i, answer] of answers.entries()) {
+      assert.equal(answer.refusal, undefined);
+      for (const [file, module] of Object.entries(answer.modules ?? {})) {
+        const path = join(folder, `${i}`, file);
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, module);
       }
-      assert.deepEqual(values[1], values[0]);
-      assert.ok(values[0][1] > 1_000);
-    } finally {
-      rmSync(folder, { recursive: true });
+      writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+      const { default: factory } = await import(
+        pathToFileURL(join(folder, `${i}`, "program.js")).href
+      );
+      const { guard } = createGuard({ budgetMs: 60_000 });
+      values.push(await factory(guard, { params: { text }, tools: {} })("default"));
     }
-  });
+    assert.deepEqual(values[1], values[0]);
+    assert.ok(values[0][1] > 1_000);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,157 @@
+//! HTTP: one file a resource. Who asks and what, then [`crate::runs`] and its like.
+//!
+//! A handler gives [`Answer`]s or a [`Fault`]; the one place that turns a fault into HTTP is here.
+
+pub mod auth;
+pub mod body;
+pub mod health;
+pub mod mcp;
+pub mod runs;
+pub mod streaming;
+pub mod tokens;
+
+use crate::config::Config;
+use crate::error::{Code, Fault};
+use crate::platform::random;
+use crate::store::db::Db;
+use serde_json::json;
+use std::rc::Rc;
+use worker::{Context, Env, Headers, Method, Request, Response};
+
+/// What every handler has at hand.
+#[derive(Debug)]
+pub struct App {
+    /// Bindings and variables of the deployment.
+    pub env: Env,
+    /// The request's context, shared with what outlives the answer.
+    pub ctx: Rc<Context>,
+    /// The checked configuration.
+    pub config: Rc<Config>,
+    /// The database.
+    pub db: Rc<Db>,
+}
+
+/// Answers a request. Never fails: what goes wrong is an answer of the catalogue.
+pub async fn answer(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
+    match route(req, env, ctx).await {
+        Ok(response) => Ok(response),
+        Err(fault) => refusal(&fault),
+    }
+}
+
+async fn route(req: Request, env: Env, ctx: Context) -> Result<Response, Fault> {
+    let path = req.path();
+    let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+    if segments == ["health"] {
+        allow(&req, &[Method::Get, Method::Head])?;
+        return health::answer(&env);
+    }
+    if let Some(answer) = crate::mcp::well_known(&path) {
+        return mcp::respond(answer);
+    }
+    let config = Rc::new(Config::of(&env)?);
+    let db = Rc::new(Db::of(&env)?);
+    let app = App { env, ctx: Rc::new(ctx), config, db };
+    match segments.as_slice() {
+        ["mcp"] => mcp::answer(&app, req).await,
+        ["v1", "runs"] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                runs::create(&app, req).await
+            } else {
+                runs::list(&app, &req).await
+            }
+        }
+        ["v1", "runs", id] => {
+            allow(&req, &[Method::Get])?;
+            runs::get(&app, &req, id).await
+        }
+        ["v1", "runs", id, "cancel"] => {
+            allow(&req, &[Method::Post])?;
+            runs::cancel(&app, &req, id).await
+        }
+        ["v1", "tokens"] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                tokens::create(&app, req).await
+            } else {
+                tokens::list(&app, &req).await
+            }
+        }
+        ["v1", "tokens", id] => {
+            allow(&req, &[Method::Delete])?;
+            tokens::revoke(&app, &req, id).await
+        }
+        _ => {
+            let shown: String = path.chars().take(200).collect();
+            Err(Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}.")))
+        }
+    }
+}
+
+/// Refuses a method that the resource does not have.
+fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
+    if methods.contains(&req.method()) {
+        return Ok(());
+    }
+    let allowed: Vec<String> = methods.iter().map(ToString::to_string).collect();
+    let allowed = allowed.join(", ");
+    let message = format!("{} is not allowed here; {allowed} is.", req.method());
+    Err(Fault::new(Code::MethodNotAllowed, message).with("allow", allowed))
+}
+
+/// JSON text as it stands.
+pub(crate) fn json_text(text: String, status: u16) -> Result<Response, Fault> {
+    let made = || -> worker::Result<Response> {
+        let headers = Headers::new();
+        headers.set("content-type", "application/json")?;
+        headers.set("cache-control", "no-store")?;
+        headers.set("x-content-type-options", "nosniff")?;
+        Ok(Response::from_bytes(text.into_bytes())?.with_headers(headers).with_status(status))
+    };
+    made().map_err(|error| internal(&error.to_string()))
+}
+
+/// The answer to a request that was refused: status, headers and body of the catalogue's entry.
+///
+/// # Errors
+///
+/// When the platform cannot make a response at all.
+pub fn refusal(fault: &Fault) -> worker::Result<Response> {
+    if let Some(cause) = &fault.cause {
+        worker::console_error!("{fault} ({cause})");
+    }
+    let headers = Headers::new();
+    headers.set("content-type", "application/json")?;
+    headers.set("cache-control", "no-store")?;
+    headers.set("x-content-type-options", "nosniff")?;
+    headers.set("x-holdfast-code", fault.code.entry().code)?;
+    match fault.code {
+        Code::MethodNotAllowed => {
+            let allowed = fault.details.get("allow").and_then(|allow| allow.as_str());
+            headers.set("allow", allowed.unwrap_or("GET"))?;
+        }
+        Code::TokenMissing => headers.set("www-authenticate", "Bearer")?,
+        Code::TokenInvalid => headers.set("www-authenticate", "Bearer error=\"invalid_token\"")?,
+        Code::ScopeMissing => {
+            let scope = fault.details.get("scope").and_then(|scope| scope.as_str());
+            let value = format!(
+                "Bearer error=\"insufficient_scope\", scope=\"{}\"",
+                scope.unwrap_or_default()
+            );
+            headers.set("www-authenticate", &value)?;
+        }
+        Code::IdempotencyInProgress | Code::CapacityExceeded | Code::StorageUnavailable => {
+            headers.set("retry-after", "1")?;
+        }
+        _ => {}
+    }
+    let body = json!({ "error": fault.to_json() }).to_string();
+    Ok(Response::from_bytes(body.into_bytes())?.with_headers(headers).with_status(fault.status()))
+}
+
+/// A fault of ours under a fresh correlation id.
+pub(crate) fn internal(cause: &str) -> Fault {
+    let correlation = random::hex::<8>().unwrap_or_else(|_| "none".to_owned());
+    Fault::internal(&correlation, cause)
+}

@@ -1,0 +1,67 @@
+//! `/v1/runs`: run a program, look one up, list them, end one.
+
+use super::{App, auth, body, json_text, streaming};
+use crate::error::Fault;
+use crate::platform::clock::now_ms;
+use crate::run::surface::Surface;
+use crate::runs::{self, Page, RunRequest};
+use worker::{Request, Response};
+
+/// `POST /v1/runs`: runs a program and answers its end. Open after a second, the answer is
+/// streamed; a hang-up cancels the run.
+///
+/// # Errors
+///
+/// Whatever refuses the request before there is a run.
+pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
+    let arrived_at = now_ms();
+    let principal = auth::require(app, &req, "execute").await?;
+    let request: RunRequest = body::json(&mut req).await?;
+    let order = runs::order(&app.config, &principal.name, Surface::Execute, request, arrived_at)?;
+    streaming::answer(app, order).await
+}
+
+/// `GET /v1/runs/:id`.
+///
+/// # Errors
+///
+/// No such run of this principal; the database.
+pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
+    let principal = auth::require(app, req, "runs").await?;
+    json_text(runs::get(&app.db, &principal.name, id).await?, 200)
+}
+
+/// `POST /v1/runs/:id/cancel`.
+///
+/// # Errors
+///
+/// As [`get`].
+pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
+    let principal = auth::require(app, req, "execute").await?;
+    json_text(runs::cancel(&app.db, &principal.name, id).await?, 200)
+}
+
+/// `GET /v1/runs?limit&cursor&status`.
+///
+/// # Errors
+///
+/// A bad page; the database.
+pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
+    let principal = auth::require(app, req, "runs").await?;
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let mut page = Page::default();
+    let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+    for (name, value) in &pairs {
+        match name.as_str() {
+            "limit" => page.limit = Some(value),
+            "cursor" => page.cursor = Some(value),
+            "status" => page.status = Some(value),
+            _ => {
+                let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+                let what = "is not a parameter of this list; limit, cursor and status are";
+                return Err(Fault::invalid(&shown, what));
+            }
+        }
+    }
+    json_text(runs::list(&app.db, &principal.name, &page).await?, 200)
+}

@@ -1,0 +1,130 @@
+//! `/v1/tokens`: make one (its secret is shown once), list them, revoke one.
+
+use super::{App, auth as request_auth, body, internal, json_text};
+use crate::auth;
+use crate::error::{Code, Fault};
+use crate::platform::clock::now_ms;
+use crate::platform::random;
+use crate::store::tokens::{self, Token};
+use serde::Deserialize;
+use serde_json::json;
+use worker::{Request, Response};
+
+/// The longest life of a token, in milliseconds: ten years, so that a slip of the pen is noticed.
+const MAX_LIFE_MS: u64 = 315_360_000_000;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Wanted {
+    label: String,
+    scopes: Vec<String>,
+    principal: Option<String>,
+    expires_in_ms: Option<u64>,
+}
+
+/// Makes a token: `{token, id, …}`, the secret for the only time.
+///
+/// # Errors
+///
+/// Bad input, no scope, the database.
+pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
+    let owner = request_auth::require(app, &req, "tokens").await?;
+    let wanted: Wanted = body::json(&mut req).await?;
+    if wanted.label.is_empty() || wanted.label.len() > 200 {
+        return Err(Fault::invalid("label", "must have 1 to 200 bytes"));
+    }
+    if wanted.scopes.is_empty() || wanted.scopes.len() > 50 {
+        return Err(Fault::invalid("scopes", "must name 1 to 50 scopes"));
+    }
+    for scope in &wanted.scopes {
+        if !auth::is_scope(scope) {
+            let what = format!("must be of {}, or invoke:name[/export]", auth::SCOPES.join(", "));
+            return Err(Fault::invalid("scopes", what));
+        }
+        // Nobody hands on what it does not have; only the admin token makes approvers.
+        if !owner.may(scope) && owner.name != "admin" {
+            return Err(request_auth::missing(scope));
+        }
+    }
+    let principal = match wanted.principal {
+        None => owner.name.clone(),
+        Some(name) if owner.name == "admin" && is_name(&name) => name,
+        Some(_) if owner.name == "admin" => {
+            let what = "must have 1 to 64 letters, digits, dots, dashes, underscores or @";
+            return Err(Fault::invalid("principal", what));
+        }
+        Some(name) if name == owner.name => name,
+        Some(_) => return Err(Fault::invalid("principal", "can be chosen by the admin only")),
+    };
+    let now = now_ms();
+    let expires_at = match wanted.expires_in_ms {
+        None => None,
+        Some(life) if (1..=MAX_LIFE_MS).contains(&life) => Some(now.saturating_add(life)),
+        Some(_) => {
+            return Err(Fault::invalid("expiresInMs", format!("must be from 1 to {MAX_LIFE_MS}")));
+        }
+    };
+    let random = |made: worker::Result<String>| made.map_err(|error| internal(&error.to_string()));
+    let id = random(random::hex::<8>())?;
+    let secret = random(random::hex::<32>())?;
+    let token = Token {
+        id: id.clone(),
+        principal: principal.clone(),
+        hash: auth::hash(&secret),
+        label: wanted.label,
+        scopes: wanted.scopes.join(" "),
+        created_at: now,
+        expires_at,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    tokens::insert(&app.db, &token).await?;
+    let mut shown = view(&token);
+    if let Some(shown) = shown.as_object_mut() {
+        shown.insert("token".to_owned(), json!(auth::join(&id, &secret)));
+    }
+    json_text(shown.to_string(), 201)
+}
+
+/// Lists the principal's tokens, never a secret.
+///
+/// # Errors
+///
+/// No scope, the database.
+pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
+    let owner = request_auth::require(app, req, "tokens").await?;
+    let tokens = tokens::list(&app.db, &owner.name, 1_000).await?;
+    let shown: Vec<_> = tokens.iter().map(view).collect();
+    json_text(json!({ "tokens": shown }).to_string(), 200)
+}
+
+/// Revokes one of the principal's tokens; it holds at once.
+///
+/// # Errors
+///
+/// No scope, no such token, the database.
+pub async fn revoke(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
+    let owner = request_auth::require(app, req, "tokens").await?;
+    if tokens::revoke(&app.db, &owner.name, id, now_ms()).await? {
+        return json_text(json!({ "id": id, "revoked": true }).to_string(), 200);
+    }
+    Err(Fault::new(Code::RouteNotFound, "There is no such token to revoke."))
+}
+
+fn view(token: &Token) -> serde_json::Value {
+    json!({
+        "id": token.id,
+        "label": token.label,
+        "principal": token.principal,
+        "scopes": token.scopes.split_ascii_whitespace().collect::<Vec<_>>(),
+        "createdAt": token.created_at,
+        "expiresAt": token.expires_at,
+        "revokedAt": token.revoked_at,
+        "lastUsedAt": token.last_used_at,
+    })
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}

@@ -1,0 +1,520 @@
+//! The loop of an attempt: waits for what happens, tells the run, carries out what it commands.
+
+use super::message::{Kind, Message};
+use super::order::Order;
+use super::permit;
+use super::recorder::Recorder;
+use crate::code;
+use crate::config::Config;
+use crate::error::{Code, Fault};
+use crate::platform::clock::{now_ms, sleep_ms};
+use crate::platform::exports::caller_left;
+use crate::platform::random;
+use crate::run::end::{End, MAX_END_OVERHEAD_BYTES};
+use crate::run::log::Log;
+use crate::run::machine::{Command, Event, Run};
+use crate::run::outcome::{Outcome, RunView};
+use crate::run::value;
+use crate::sandbox::{Host, Lost, Sandbox};
+use crate::store::db::{Db, StoreError};
+use crate::store::{dispatches, runs};
+use crate::tools::{Tools, reply_of};
+use futures_channel::{mpsc, oneshot};
+use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, abortable};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use futures_util::{pin_mut, select_biased};
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// How often an attempt gives a sign of life, and looks whether somebody asked for its end.
+const RENEW_MS: u64 = 2_000;
+
+/// The names that a program has without an import.
+pub const AMBIENT: &[&str] =
+    &["tools", "params", "sleep", "step", "emit", "storage", "packages", "workflows", "run"];
+
+/// A message of the harness and the way back.
+type Arrival = (String, oneshot::Sender<String>);
+
+/// Makes an attempt and gives the response as it is stored.
+///
+/// # Errors
+///
+/// `storage_unavailable` when the run's row could not be written: then there is no run.
+pub async fn run<S: Sandbox>(
+    order: Order,
+    db: Rc<Db>,
+    tools: Tools,
+    config: &Config,
+    sandbox: &S,
+    aborted: js_sys::Function,
+) -> Result<String, Fault> {
+    let options = code::Options { guard: config.guard, ambient: AMBIENT };
+    let prepared = code::prepare(&order.source, &options);
+    let invocation = invocation_of(&order)?;
+    let left = caller_left(aborted).boxed_local().fuse();
+    let (begun_at, left) = match permit::wait(&db, &order, config, left).await? {
+        permit::Waited::Begun { at, left } => (at, left),
+        permit::Waited::Left(why) => {
+            return Err(Fault::new(Code::Cancelled, format!("The run was cancelled: {why}.")));
+        }
+    };
+    let recorder = Recorder::new(Rc::clone(&db));
+    let mut attempt = Attempt::new(order, db, tools, recorder, begun_at);
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(refusal) => return attempt.end(Outcome::Failed(refused(&refusal)), None).await,
+    };
+    attempt.warnings.extend(prepared.warnings.iter().cloned());
+    let (outcome, arrivals) = attempt.watch(sandbox, &prepared, &invocation, left).await;
+    attempt.end(outcome, Some(arrivals)).await
+}
+
+/// A program that was refused, as its author is told.
+fn refused(refusal: &code::Refusal) -> Fault {
+    let mut fault = Fault::new(Code::SyntaxRefused, refusal.message.clone());
+    if let Some(place) = refusal.place {
+        fault = fault.with("line", place.line).with("column", place.column);
+    }
+    if let Some(excerpt) = &refusal.excerpt {
+        fault = fault.with("excerpt", excerpt.as_str());
+    }
+    fault
+}
+
+fn invocation_of(order: &Order) -> Result<String, Fault> {
+    let seed = random::hex::<32>().map_err(|error| Fault::internal("none", error.to_string()))?;
+    let limits = &order.limits;
+    let params = value::tagged(order.params.get())
+        .map_err(|error| Fault::invalid("params", format!("cannot be read ({error})")))?;
+    let params = RawValue::from_string(params)
+        .map_err(|error| Fault::internal(&order.run_id, error.to_string()))?;
+    Ok(json!({
+        "runId": order.run_id,
+        "surface": order.surface,
+        "params": params,
+        "budgetMs": limits.budget_ms,
+        "seed": seed,
+        "limits": {
+            "argumentBytes": limits.argument_bytes,
+            "resultBytes": limits.result_bytes,
+            "logBytes": limits.log_bytes,
+            "logLines": limits.log_lines,
+            "logLineBytes": limits.log_line_bytes,
+        },
+        "export": null,
+        "journal": null,
+    })
+    .to_string())
+}
+
+struct Attempt {
+    order: Order,
+    db: Rc<Db>,
+    tools: Rc<Tools>,
+    recorder: Recorder,
+    run: Run,
+    log: Log,
+    logged: usize,
+    warnings: Vec<String>,
+    arguments: BTreeMap<u32, (String, String)>,
+    replies: BTreeMap<u32, oneshot::Sender<String>>,
+    stops: BTreeMap<u32, AbortHandle>,
+    calls: FuturesUnordered<LocalBoxFuture<'static, Option<(u32, Result<String, Fault>)>>>,
+}
+
+impl Attempt {
+    fn new(order: Order, db: Rc<Db>, tools: Tools, recorder: Recorder, now: u64) -> Self {
+        let run = Run::new(order.limits.clone(), now);
+        Self {
+            order,
+            db,
+            tools: Rc::new(tools),
+            recorder,
+            run,
+            log: Log::default(),
+            logged: 0,
+            warnings: Vec::new(),
+            arguments: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            stops: BTreeMap::new(),
+            calls: FuturesUnordered::new(),
+        }
+    }
+
+    /// Watches the program until its outcome stands. Every exit of the loop leaves nothing in
+    /// flight: the run has stopped it.
+    async fn watch<S: Sandbox>(
+        &mut self,
+        sandbox: &S,
+        prepared: &code::Prepared,
+        invocation: &str,
+        left: permit::Left,
+    ) -> (Outcome, mpsc::UnboundedReceiver<Arrival>) {
+        let (sender, mut arrivals) = mpsc::unbounded::<Arrival>();
+        let host: Host = Rc::new(move |text| {
+            let (reply, answer) = oneshot::channel();
+            // Nobody receives any more once the attempt is over; then the answer is dropped too.
+            let _ = sender.unbounded_send((text, reply));
+            async move { answer.await.unwrap_or_else(|_| over()) }.boxed_local()
+        });
+        let limits = self.order.limits.clone();
+        let evaluated = sandbox.evaluate(&prepared.module, invocation, &limits, host).fuse();
+        pin_mut!(evaluated, left);
+        let recorder = self.recorder.clone();
+        let db = Rc::clone(&self.db);
+        let mut writing: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
+        let mut renewing: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
+        let mut renewed_at = now_ms();
+        loop {
+            if writing.is_terminated_and(!recorder.is_idle()) {
+                writing = recorder.write().boxed_local().fuse();
+            }
+            let now = now_ms();
+            if now.saturating_sub(renewed_at) >= RENEW_MS && renewing.is_terminated_and(true) {
+                renewed_at = now;
+                let (run, fence) = (self.order.run_id.clone(), self.order.fence);
+                let db = &db;
+                renewing =
+                    async move { runs::renew(db, &run, fence, now).await }.boxed_local().fuse();
+            }
+            let pause = sleep_ms(self.run.sleep_ms(now)).fuse();
+            pin_mut!(pause);
+            let event = select_biased! {
+                arrival = arrivals.next() => match arrival {
+                    Some(arrival) => self.arrived(arrival),
+                    None => Some(Event::Tick),
+                },
+                ended = evaluated => Some(self.evaluated(ended, prepared)),
+                returned = self.calls.select_next_some() => self.returned(returned),
+                written = writing => written.err().map(|error| Event::RecordLost(error.0)),
+                why = left => Some(Event::Aborted(why)),
+                lease = renewing => match lease {
+                    Ok(runs::Lease::CancelAsked) => {
+                        Some(Event::Aborted("it was asked to end".to_owned()))
+                    }
+                    Ok(runs::Lease::Lost) if recorder.is_idle() => {
+                        Some(Event::RecordLost("the lease is lost".to_owned()))
+                    }
+                    // A renewal that failed is no reason yet: the next one tells.
+                    Ok(_) | Err(_) => None,
+                },
+                () = pause => Some(Event::Tick),
+            };
+            let Some(event) = event else { continue };
+            let commands = self.run.on(now_ms(), event);
+            if let Some(outcome) = self.obey(commands) {
+                return (outcome, arrivals);
+            }
+        }
+    }
+
+    /// Reads a message; what the run is to be told of it.
+    fn arrived(&mut self, (text, reply): Arrival) -> Option<Event> {
+        let message = match Message::read(&text) {
+            Ok(message) => message,
+            Err(error) => {
+                return Some(Event::SandboxFailed(
+                    Fault::new(Code::SandboxGone, "The sandbox said what cannot be read.")
+                        .caused_by(error),
+                ));
+            }
+        };
+        self.take_logs(&message.logs);
+        match message.kind {
+            Kind::Call => {
+                let arguments = message.arguments().to_owned();
+                let argument_bytes = u64::try_from(arguments.len()).unwrap_or(u64::MAX);
+                // The newest one asking for a number gets its answer; an older one is let go.
+                self.replies.insert(message.n, reply);
+                self.arguments.insert(message.n, (message.path.clone(), arguments));
+                Some(Event::DispatchArrived { n: message.n, path: message.path, argument_bytes })
+            }
+            Kind::Note => {
+                answer(reply, "{}".to_owned());
+                Some(Event::Loaded)
+            }
+            Kind::Done => {
+                answer(reply, message.reply.map_or_else(over, |reply| reply.get().to_owned()));
+                None
+            }
+            // Nothing waits for people and nothing is replayed yet.
+            Kind::Step | Kind::Again | Kind::Decided | Kind::Quiet => {
+                answer(reply, "{}".to_owned());
+                None
+            }
+        }
+    }
+
+    fn take_logs(&mut self, lines: &[serde_json::Value]) {
+        if lines.is_empty() {
+            return;
+        }
+        let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        let limits = &self.order.limits;
+        self.log.take(lines, size(limits.log_lines), size(limits.log_bytes));
+        if self.log.lines().len() > self.logged {
+            self.logged = self.log.lines().len();
+            let lines = serde_json::to_string(self.log.lines()).unwrap_or_default();
+            self.recorder.push([runs::log(&self.order.run_id, self.order.fence, &lines)]);
+        }
+    }
+
+    fn evaluated(&mut self, ended: Result<String, Lost>, prepared: &code::Prepared) -> Event {
+        let most = usize::try_from(self.order.limits.result_bytes)
+            .unwrap_or(usize::MAX)
+            .saturating_add(MAX_END_OVERHEAD_BYTES);
+        match ended {
+            Ok(text) if text.len() > most => {
+                let fault = Fault::limit(
+                    "resultBytes",
+                    "The result",
+                    None,
+                    self.order.limits.result_bytes,
+                    "bytes",
+                );
+                Event::SandboxFailed(fault)
+            }
+            Ok(text) => {
+                let mut end = End::read(&text);
+                let lines = std::mem::take(&mut end.logs);
+                self.take_end_logs(&lines);
+                end.place(|line, column| {
+                    prepared.position(line, column).map(|place| (place.line, place.column))
+                });
+                Event::Evaluated(end)
+            }
+            Err(Lost::Refused(text)) => {
+                Event::SandboxFailed(match prepared.refusal_from_engine(&text) {
+                    Some(refusal) => refused(&refusal),
+                    None => Fault::new(Code::SyntaxRefused, "The engine refused the program.")
+                        .caused_by(text),
+                })
+            }
+            Err(Lost::Fault(fault)) => Event::SandboxFailed(fault),
+        }
+    }
+
+    /// The last lines need no row of their own: the response that is about to be stored has them.
+    fn take_end_logs(&mut self, lines: &[serde_json::Value]) {
+        let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        let limits = &self.order.limits;
+        self.log.take(lines, size(limits.log_lines), size(limits.log_bytes));
+    }
+
+    fn returned(&mut self, returned: Option<(u32, Result<String, Fault>)>) -> Option<Event> {
+        // `None`: the call was stopped, and the run knows.
+        let (n, answered) = returned?;
+        self.stops.remove(&n);
+        let path = self.path_of(n);
+        let reply = reply_of(&path, &answered);
+        let ending = match &answered {
+            Ok(_) => dispatches::Ending::Returned,
+            Err(_) => dispatches::Ending::Failed,
+        };
+        self.record_end(n, ending, &reply);
+        if let Some(to) = self.replies.remove(&n) {
+            answer(to, reply);
+        }
+        self.arguments.remove(&n);
+        Some(Event::DispatchReturned { n, fault: answered.err() })
+    }
+
+    fn path_of(&self, n: u32) -> String {
+        self.arguments.get(&n).map(|(path, _)| path.clone()).unwrap_or_default()
+    }
+
+    fn record_end(&self, n: u32, ending: dispatches::Ending, reply: &str) {
+        let (run, fence) = (&self.order.run_id, self.order.fence);
+        self.recorder.push([dispatches::ended(run, fence, n, ending, reply, now_ms())]);
+    }
+
+    /// Carries out commands; the outcome when it stands.
+    fn obey(&mut self, commands: Vec<Command>) -> Option<Outcome> {
+        let mut outcome = None;
+        for command in commands {
+            match command {
+                Command::Call { n } => self.call(n),
+                Command::Refuse { n, fault } => {
+                    let path = self.path_of(n);
+                    if let Some(to) = self.replies.remove(&n) {
+                        answer(to, reply_of(&path, &Err(fault)));
+                    }
+                    if !self.stops.contains_key(&n) {
+                        self.arguments.remove(&n);
+                    }
+                }
+                Command::Stop { n } => {
+                    if let Some(stop) = self.stops.remove(&n) {
+                        stop.abort();
+                        self.record_end(n, dispatches::Ending::Stopped, "null");
+                    }
+                }
+                Command::Finish(ended) => outcome = Some(*ended),
+            }
+        }
+        outcome
+    }
+
+    fn call(&mut self, n: u32) {
+        let Some((path, arguments)) = self.arguments.get(&n).cloned() else { return };
+        let (run, fence) = (&self.order.run_id, self.order.fence);
+        self.recorder.push([dispatches::called(run, fence, n, &path, &arguments, now_ms())]);
+        let recorder = self.recorder.clone();
+        let tools = Rc::clone(&self.tools);
+        let called = async move {
+            if !tools.only_reads(&path) {
+                // Written down before it is called: if the isolate dies in between, whoever looks
+                // must find that the call may have had its effect.
+                recorder.stored().await;
+            }
+            tools.call(&path, &arguments).await
+        };
+        let (called, stop) = abortable(called);
+        self.stops.insert(n, stop);
+        self.calls.push(async move { called.await.ok().map(|answer| (n, answer)) }.boxed_local());
+    }
+
+    /// Stores the outcome and gives the response, byte for byte as it is stored.
+    async fn end(
+        mut self,
+        outcome: Outcome,
+        arrivals: Option<mpsc::UnboundedReceiver<Arrival>>,
+    ) -> Result<String, Fault> {
+        // What was in flight is stopped; dropping the futures lets their connections go.
+        self.calls = FuturesUnordered::new();
+        let now = now_ms();
+        let outcome = self.with_plain_result(outcome);
+        let response = self.response(&outcome, now);
+        let error = outcome.fault().map(|fault| (fault.code.entry().code, word(&fault.kind())));
+        self.recorder.push(runs::end(&runs::Ending {
+            id: &self.order.run_id,
+            fence: self.order.fence,
+            status: outcome.status(),
+            error: error.as_ref().map(|(code, kind)| (*code, kind.as_str())),
+            ended_at: now,
+            response: &response,
+        }));
+        let recorder = self.recorder.clone();
+        let written = async move {
+            while !recorder.is_idle() {
+                recorder.write().await?;
+            }
+            Ok::<(), StoreError>(())
+        }
+        .fuse();
+        pin_mut!(written);
+        let written = match arrivals {
+            None => written.await,
+            Some(mut arrivals) => loop {
+                select_biased! {
+                    written = written => break written,
+                    arrival = arrivals.next() => {
+                        // A late call: the program is told that its run has ended.
+                        if let Some((_, reply)) = arrival {
+                            answer(reply, over());
+                        }
+                    },
+                }
+            },
+        };
+        if let Err(error) = written {
+            return Ok(self.unstored(&outcome, now, &error.0).await);
+        }
+        if self.recorder.changed() == 0 {
+            // Whoever took the run over, or the first of two writes, has the word.
+            return Ok(runs::response(&self.db, &self.order.run_id).await?.unwrap_or(response));
+        }
+        Ok(response)
+    }
+
+    /// The outcome could not be stored: it is still answered, and says so.
+    async fn unstored(&mut self, outcome: &Outcome, now: u64, cause: &str) -> String {
+        if let Ok(Some(stored)) = runs::response(&self.db, &self.order.run_id).await {
+            return stored;
+        }
+        worker::console_error!(
+            "run {}: its outcome could not be stored: {cause}",
+            self.order.run_id
+        );
+        self.warnings.push(
+            "This outcome could not be stored: looking the run up will not show it.".to_owned(),
+        );
+        self.response(outcome, now)
+    }
+
+    /// Turns the program's tagged value into its plain form, once; what was lost is a warning.
+    fn with_plain_result(&mut self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Completed(tagged) => match value::plain(&tagged) {
+                Ok((plain, lost)) => {
+                    self.warnings.extend(lost);
+                    Outcome::Completed(plain)
+                }
+                Err(error) => Outcome::Failed(
+                    Fault::new(Code::SandboxGone, "The sandbox answered what cannot be read.")
+                        .caused_by(error.to_string()),
+                ),
+            },
+            other => other,
+        }
+    }
+
+    fn response(&self, outcome: &Outcome, now: u64) -> String {
+        let result = match outcome {
+            Outcome::Completed(plain) => RawValue::from_string(plain.clone()).ok(),
+            _ => None,
+        };
+        let mut warnings = self.warnings.clone();
+        warnings.extend(self.run.warnings().iter().cloned());
+        let fault = outcome.fault();
+        let view = RunView {
+            id: &self.order.run_id,
+            status: outcome.status(),
+            outcome: Some(outcome.status()),
+            result: result.as_deref(),
+            error: fault.map(|fault| fault.message.as_str()),
+            error_details: fault.map(Fault::to_json),
+            logs: self.log.lines(),
+            warnings: &warnings,
+            timing: self.run.timing(self.order.arrived_at, now),
+            surface: self.order.surface,
+            label: self.order.label.as_deref(),
+            created_at: self.order.arrived_at,
+            ended_at: Some(now),
+        };
+        serde_json::to_string(&view).unwrap_or_else(|_| "{}".to_owned())
+    }
+}
+
+/// What a call is told that comes when its run has ended.
+fn over() -> String {
+    let fault = Fault::new(Code::Cancelled, "The run has ended; nothing was called.");
+    reply_of("", &Err(fault))
+}
+
+fn answer(to: oneshot::Sender<String>, text: String) {
+    // The sandbox may be gone; then nobody wants to know.
+    let _ = to.send(text);
+}
+
+fn word(kind: &crate::error::Kind) -> String {
+    serde_json::to_value(kind)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+/// Whether a slot of the loop is free, and something wants it.
+trait Slot {
+    fn is_terminated_and(&self, wanted: bool) -> bool;
+}
+
+impl<F: std::future::Future> Slot for Fuse<F> {
+    fn is_terminated_and(&self, wanted: bool) -> bool {
+        use futures_util::future::FusedFuture as _;
+        wanted && self.is_terminated()
+    }
+}

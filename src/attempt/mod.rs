@@ -1,0 +1,13 @@
+//! One attempt of a run, in a request of its own: prepare, load, watch, record, answer.
+//!
+//! The pure rules are [`Run`](crate::run::machine::Run)'s; this module carries out what it
+//! commands. Whoever starts an attempt gets back the response as it was stored.
+
+pub mod driver;
+pub mod message;
+pub mod order;
+pub mod permit;
+pub mod recorder;
+
+pub use driver::run;
+pub use order::Order;

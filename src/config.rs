@@ -1,0 +1,166 @@
+//! Every variable and secret, typed, checked once. Each error names the variable.
+
+use crate::error::{Code, Fault};
+use crate::mcp::Origins;
+use crate::run::surface::Surface;
+use crate::store::permits::Permits;
+use crate::tools::egress::HostRules;
+
+/// The configuration of this deployment.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `HOLDFAST_ADMIN_TOKEN`: the token of whoever runs the deployment. `None`: only tokens of
+    /// the database count.
+    pub admin_token: Option<String>,
+    /// `HOLDFAST_HTTP_HOSTS`: where `http.fetch` may go; nowhere by default.
+    pub http_hosts: HostRules,
+    /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call `/mcp`, separated by
+    /// commas; the word `loopback`, for development, stands for pages of this machine.
+    pub allowed_origins: Origins,
+    /// `HOLDFAST_GUARD`: `on` (default) or `off`. Off where the platform enforces CPU time.
+    pub guard: bool,
+    /// `HOLDFAST_TOOLS_SERVICE`: name of a service binding whose methods are tools.
+    pub tools_service: Option<String>,
+    /// `COMMIT_SHA` of what is deployed; `dev` for a local build.
+    pub commit_sha: String,
+    /// `HOLDFAST_PERMITS`, `HOLDFAST_PERMITS_PRINCIPAL`, `HOLDFAST_LINE`: attempts at once in all
+    /// and of one principal, and places in a principal's line.
+    pub permits: Permits,
+    /// `HOLDFAST_PERMIT_WAIT_MS`: how long a run may wait in line.
+    pub permit_wait_ms: u64,
+    budgets: [(Surface, u64); 3],
+}
+
+impl Config {
+    /// Reads the environment.
+    ///
+    /// # Errors
+    ///
+    /// `configuration_invalid`, naming the variable, what is wrong and the right form.
+    pub fn of(env: &worker::Env) -> Result<Self, Fault> {
+        Self::read(|name| env.var(name).ok().map(|value| value.to_string()))
+    }
+
+    /// Reads the configuration from a lookup of variables. An empty value counts as absent.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::of`].
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, Fault> {
+        let lookup = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());
+        let admin_token = lookup("HOLDFAST_ADMIN_TOKEN");
+        if admin_token.as_deref().is_some_and(|token| token.len() < 16) {
+            return Err(wrong("HOLDFAST_ADMIN_TOKEN", "must have at least 16 characters"));
+        }
+        let http_hosts = HostRules::parse(lookup("HOLDFAST_HTTP_HOSTS").as_deref().unwrap_or(""))
+            .map_err(|what| wrong("HOLDFAST_HTTP_HOSTS", &what))?;
+        let guard = match lookup("HOLDFAST_GUARD").as_deref() {
+            None | Some("on") => true,
+            Some("off") => false,
+            Some(_) => return Err(wrong("HOLDFAST_GUARD", "must be on or off")),
+        };
+        let origins = lookup("HOLDFAST_ALLOWED_ORIGINS").unwrap_or_default();
+        let allowed_origins = Origins::parse(&origins).map_err(|entry| {
+            let what = format!("{entry:?} is no origin; write https://app.example.com or loopback");
+            wrong("HOLDFAST_ALLOWED_ORIGINS", &what)
+        })?;
+        let budget = |surface: Surface, name: &str| -> Result<(Surface, u64), Fault> {
+            let most = surface.budget_ms();
+            match lookup(name) {
+                None => Ok((surface, most)),
+                Some(text) => match text.trim().parse::<u64>() {
+                    Ok(ms) if (1..=most).contains(&ms) => Ok((surface, ms)),
+                    _ => Err(wrong(name, &format!("must be milliseconds from 1 to {most}"))),
+                },
+            }
+        };
+        let count = |name: &str, default: u64, most: u64| -> Result<u64, Fault> {
+            match lookup(name) {
+                None => Ok(default),
+                Some(text) => match text.trim().parse::<u64>() {
+                    Ok(count) if (1..=most).contains(&count) => Ok(count),
+                    _ => Err(wrong(name, &format!("must be a whole number from 1 to {most}"))),
+                },
+            }
+        };
+        let all = count("HOLDFAST_PERMITS", 64, 10_000)?;
+        let permits = Permits {
+            all,
+            principal: count("HOLDFAST_PERMITS_PRINCIPAL", 32, 10_000)?.min(all),
+            line: count("HOLDFAST_LINE", 8, 1_000)?,
+        };
+        Ok(Self {
+            permits,
+            permit_wait_ms: count("HOLDFAST_PERMIT_WAIT_MS", 60_000, 600_000)?,
+            admin_token,
+            http_hosts,
+            allowed_origins,
+            guard,
+            tools_service: lookup("HOLDFAST_TOOLS_SERVICE"),
+            commit_sha: lookup("COMMIT_SHA").unwrap_or_else(|| "dev".to_owned()),
+            budgets: [
+                budget(Surface::Execute, "HOLDFAST_BUDGET_EXECUTE_MS")?,
+                budget(Surface::Invocation, "HOLDFAST_BUDGET_INVOCATION_MS")?,
+                budget(Surface::Workflow, "HOLDFAST_BUDGET_WORKFLOW_MS")?,
+            ],
+        })
+    }
+
+    /// The budget of a surface in this deployment, in milliseconds.
+    #[must_use]
+    pub fn budget_ms(&self, surface: Surface) -> u64 {
+        let found = self.budgets.iter().find(|(of, _)| *of == surface);
+        found.map_or(surface.budget_ms(), |(_, ms)| *ms)
+    }
+}
+
+fn wrong(variable: &str, what: &str) -> Fault {
+    Fault::new(Code::ConfigurationInvalid, format!("{variable}: {what}."))
+        .with("variable", variable)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Each variable is checked, and its error names it.
+
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Config, Fault> {
+        Config::read(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn without_variables_it_denies_by_default() {
+        let config = read(&[]).unwrap();
+        assert_eq!(config.admin_token, None);
+        assert!(config.guard);
+        assert_eq!(config.budget_ms(Surface::Execute), 90_000);
+        assert_eq!(config.commit_sha, "dev");
+    }
+
+    #[test]
+    fn a_wrong_variable_is_named() {
+        for (name, value) in [
+            ("HOLDFAST_ADMIN_TOKEN", "short"),
+            ("HOLDFAST_GUARD", "maybe"),
+            ("HOLDFAST_BUDGET_EXECUTE_MS", "90001"),
+            ("HOLDFAST_BUDGET_EXECUTE_MS", "90s"),
+            ("HOLDFAST_BUDGET_WORKFLOW_MS", "0"),
+            ("HOLDFAST_HTTP_HOSTS", "http://"),
+            ("HOLDFAST_ALLOWED_ORIGINS", "*"),
+            ("HOLDFAST_PERMITS", "0"),
+            ("HOLDFAST_LINE", "many"),
+        ] {
+            let fault = read(&[(name, value)]).unwrap_err();
+            assert!(fault.message.starts_with(name), "{}", fault.message);
+        }
+    }
+
+    #[test]
+    fn a_deployment_may_lower_a_budget() {
+        let config = read(&[("HOLDFAST_BUDGET_EXECUTE_MS", "2000")]).unwrap();
+        assert_eq!(config.budget_ms(Surface::Execute), 2_000);
+    }
+}

@@ -1,0 +1,8 @@
+//! The platform by hand: raw `sys` types inside each file, safe types outside. Nothing of
+//! JavaScript passes this module but the opaque objects that its own functions take back.
+
+pub mod clock;
+pub mod exports;
+pub mod loader;
+pub mod random;
+pub mod thrown;

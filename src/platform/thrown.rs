@@ -1,0 +1,64 @@
+//! What JavaScript threw, as plain text.
+
+use js_sys::Reflect;
+use wasm_bindgen::{JsCast as _, JsValue};
+
+/// What was thrown across the edge.
+#[derive(Debug, Clone)]
+pub struct Thrown {
+    /// `name` of the error; `Error` when something else was thrown.
+    pub name: String,
+    /// `message` of the error; empty when there was none, which is a failure all the same.
+    pub message: String,
+    /// Thrown inside the sandbox. The platform's own errors lack the `remote` mark; nobody
+    /// documents it, so decide by the text as well.
+    pub in_sandbox: bool,
+}
+
+impl Thrown {
+    /// Reads a caught value. Getters that throw read as absent.
+    #[must_use]
+    pub fn read(value: &JsValue) -> Self {
+        let text = |key: &str| Reflect::get(value, &key.into()).ok().and_then(|v| v.as_string());
+        let in_sandbox =
+            Reflect::get(value, &"remote".into()).is_ok_and(|remote| remote.is_truthy());
+        if value.is_object() {
+            return Self {
+                name: text("name").unwrap_or_else(|| "Error".to_owned()),
+                message: text("message").unwrap_or_default(),
+                in_sandbox,
+            };
+        }
+        let message = value
+            .as_string()
+            .or_else(|| {
+                js_sys::JsString::from(js_sys::Object::from(value.clone()).to_string()).as_string()
+            })
+            .unwrap_or_default();
+        Self { name: "Error".to_owned(), message, in_sandbox }
+    }
+
+    /// A failure of our own at the edge.
+    #[must_use]
+    pub fn ours(message: &str) -> Self {
+        Self { name: "TypeError".to_owned(), message: message.to_owned(), in_sandbox: false }
+    }
+}
+
+impl std::fmt::Display for Thrown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.name, self.message)
+    }
+}
+
+/// A property that must be there; the error names it.
+///
+/// # Errors
+///
+/// When it is missing.
+pub fn required<T: wasm_bindgen::JsCast>(object: &JsValue, key: &str) -> Result<T, Thrown> {
+    match Reflect::get(object, &key.into()) {
+        Ok(value) if !value.is_undefined() && !value.is_null() => Ok(value.unchecked_into()),
+        _ => Err(Thrown::ours(&format!("{key} is missing"))),
+    }
+}

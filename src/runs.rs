@@ -1,0 +1,380 @@
+//! Runs, as every surface uses them: start, find, list, cancel, and ending the lost ones.
+//!
+//! Surfaces (HTTP, MCP) bring a principal and a validated request; what they get back is JSON text
+//! that is answered as it is, or a [`Fault`].
+
+use crate::attempt::Order;
+use crate::config::Config;
+use crate::error::{Code, Fault};
+use crate::platform::clock::now_ms;
+use crate::platform::exports::{Aborted, start_attempt};
+use crate::platform::random;
+use crate::run::limits::Limits;
+use crate::run::log::Line;
+use crate::run::outcome::{RunView, Status, Timing};
+use crate::run::surface::Surface;
+use crate::store::db::Db;
+use crate::store::runs::{self as table, Cursor, Row};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// The longest label, in bytes: a name for a list.
+const MAX_LABEL_BYTES: usize = 200;
+
+/// The most runs of one page.
+const MAX_PAGE: u64 = 100;
+
+/// Lost runs that one sweep ends. The schedule comes again in a minute.
+const SWEEP_AT_ONCE: u64 = 50;
+
+/// A request to run a program, not yet validated.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunRequest {
+    /// The program.
+    pub code: String,
+    /// Its parameters; `{}` without.
+    pub params: Option<Box<RawValue>>,
+    /// A budget below the surface's own.
+    pub budget_ms: Option<Value>,
+    /// The caller's own name for the run.
+    pub label: Option<String>,
+    /// Limits below the surface's own.
+    pub limits: Option<Value>,
+}
+
+/// Validates a request into an order.
+///
+/// # Errors
+///
+/// `invalid_request`, naming the field; `limit_exceeded` with 413 for a source that is too large.
+pub fn order(
+    config: &Config,
+    principal: &str,
+    surface: Surface,
+    request: RunRequest,
+    arrived_at: u64,
+) -> Result<Order, Fault> {
+    let most = config.budget_ms(surface);
+    let mut limits = Limits::of(surface).with_budget(most);
+    if let Some(budget) = request.budget_ms {
+        match budget.as_u64() {
+            Some(ms) if (1..=most).contains(&ms) => limits = limits.with_budget(ms),
+            Some(ms) if ms > most => {
+                let what = format!("is {ms}; the budget of this surface is at most {most} ms");
+                return Err(Fault::invalid("budgetMs", what).with("limit", most));
+            }
+            _ => {
+                let what = format!("must be a whole number of milliseconds from 1 to {most}");
+                return Err(Fault::invalid("budgetMs", what).with("limit", most));
+            }
+        }
+    }
+    if let Some(wanted) = &request.limits {
+        limits.lower(wanted)?;
+    }
+    let too_large = |field: &str, bytes: usize, limit: u64| {
+        let message = format!("{field} is {bytes} bytes, over the limit of {limit}.");
+        Fault::new(Code::BodyTooLarge, message).with("field", field).with("limit", limit)
+    };
+    let size = |text: &str| u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if size(&request.code) > limits.source_bytes {
+        return Err(too_large("code", request.code.len(), limits.source_bytes));
+    }
+    let params = match request.params {
+        Some(params) => params,
+        None => RawValue::from_string("{}".to_owned())
+            .map_err(|error| Fault::invalid("params", error))?,
+    };
+    if size(params.get()) > limits.params_bytes {
+        return Err(too_large("params", params.get().len(), limits.params_bytes));
+    }
+    if let Some(label) = &request.label
+        && (label.is_empty()
+            || label.len() > MAX_LABEL_BYTES
+            || label.chars().any(char::is_control))
+    {
+        let what = format!("must have 1 to {MAX_LABEL_BYTES} bytes and no control characters");
+        return Err(Fault::invalid("label", what));
+    }
+    let run_id = random::id("run").map_err(|error| Fault::internal("none", error.to_string()))?;
+    Ok(Order {
+        run_id,
+        principal: principal.to_owned(),
+        surface,
+        label: request.label,
+        source: request.code,
+        params,
+        limits,
+        arrived_at,
+        fence: 1,
+    })
+}
+
+/// Runs an order in a request of its own and gives the response as it is stored.
+///
+/// # Errors
+///
+/// `storage_unavailable` when there is no run; `sandbox_gone` when the attempt's request was lost.
+pub async fn start(
+    ctx: &worker::Context,
+    db: &Db,
+    order: &Order,
+    aborted: Aborted,
+) -> Result<String, Fault> {
+    let text = serde_json::to_string(order)
+        .map_err(|error| Fault::internal(&order.run_id, error.to_string()))?;
+    let answer = match start_attempt(ctx, &text, aborted).await {
+        Ok(answer) => answer,
+        Err(thrown) => {
+            let fault = Fault::new(
+                Code::SandboxGone,
+                "The sandbox of this run is gone: its request was lost.",
+            )
+            .caused_by(thrown.to_string());
+            worker::console_error!("run {}: {thrown}", order.run_id);
+            return end_lost(db, &order.run_id, order.fence, fault, None).await;
+        }
+    };
+    match answer.strip_prefix(REFUSED) {
+        Some(fault) => Err(unpack(fault)),
+        None => Ok(answer),
+    }
+}
+
+/// Marks an answer of an attempt that is a refusal, not a response: no JSON begins so.
+const REFUSED: &str = "!";
+
+/// Packs what an attempt ended with into the text that its request answers.
+#[must_use]
+pub fn pack(answer: Result<String, Fault>) -> String {
+    match answer {
+        Ok(response) => response,
+        Err(fault) => {
+            worker::console_error!("{fault} ({})", fault.cause.as_deref().unwrap_or("no cause"));
+            format!("{REFUSED}{}", json!([fault.code.entry().code, fault.message]))
+        }
+    }
+}
+
+fn unpack(text: &str) -> Fault {
+    let known = serde_json::from_str::<(String, String)>(text).ok().and_then(|(code, message)| {
+        let code = Code::ALL.iter().copied().find(|known| known.entry().code == code)?;
+        Some(Fault::new(code, message))
+    });
+    known.unwrap_or_else(|| Fault::new(Code::SandboxGone, "The attempt was refused."))
+}
+
+/// A principal's run: the stored response once it ended, its state so far until then. A run whose
+/// attempt is dead is ended here.
+///
+/// # Errors
+///
+/// `run_not_found`, also for somebody else's run; the database.
+pub async fn get(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
+    let Some(row) = table::find(db, principal, id).await? else { return Err(not_found(id)) };
+    if let Some(response) = table::response(db, id).await? {
+        return Ok(response);
+    }
+    let now = now_ms();
+    if row.status == Status::Running.as_str() && row.lease_until < now {
+        return sweep_one(db, &row, now).await;
+    }
+    let lines = table::logged(db, id).await?;
+    Ok(view_of(&row, lines.as_deref(), None, now))
+}
+
+/// One page of a principal's runs, newest first.
+#[derive(Debug, Default)]
+pub struct Page<'a> {
+    /// At most so many; 20 without.
+    pub limit: Option<&'a str>,
+    /// The `nextCursor` of the page before.
+    pub cursor: Option<&'a str>,
+    /// Only runs that stand so.
+    pub status: Option<&'a str>,
+}
+
+/// Lists a principal's runs: `{runs: [...], nextCursor?}`.
+///
+/// # Errors
+///
+/// `invalid_request` for a bad page; the database.
+pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, Fault> {
+    let limit = match page.limit.map(str::parse::<u64>) {
+        None => 20,
+        Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => limit,
+        Some(_) => {
+            return Err(Fault::invalid("limit", format!("must be from 1 to {MAX_PAGE}")));
+        }
+    };
+    let status = match page.status {
+        None => None,
+        Some(word) => Some(Status::parse(word).ok_or_else(|| {
+            let words: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
+            Fault::invalid("status", format!("must be one of {}", words.join(", ")))
+        })?),
+    };
+    let cursor = match page.cursor {
+        None => None,
+        Some(text) => Some(read_cursor(text).ok_or_else(|| {
+            Fault::invalid("cursor", "must be the nextCursor of the page before, unchanged")
+        })?),
+    };
+    let mut rows =
+        table::list(db, principal, status, cursor.as_ref(), limit.saturating_add(1)).await?;
+    let size = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = rows.len() > size;
+    rows.truncate(size);
+    let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at, row.id));
+    let runs: Vec<Value> = rows.iter().map(summary).collect();
+    Ok(match next {
+        Some(cursor) => json!({ "runs": runs, "nextCursor": cursor }),
+        None => json!({ "runs": runs }),
+    }
+    .to_string())
+}
+
+fn read_cursor(text: &str) -> Option<Cursor> {
+    let (at, id) = text.split_once('-')?;
+    let created_at = at.parse().ok()?;
+    let known =
+        id.starts_with("run_") && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    known.then(|| Cursor { created_at, id: id.to_owned() })
+}
+
+fn summary(row: &Row) -> Value {
+    json!({
+        "id": row.id,
+        "status": row.status,
+        "surface": row.surface,
+        "label": row.label,
+        "budgetMs": row.budget_ms,
+        "createdAt": row.created_at,
+        "endedAt": row.ended_at,
+        "errorCode": row.error_code,
+        "errorKind": row.error_kind,
+    })
+}
+
+/// Asks for the end of a principal's run and gives it as it stands then. A run that has ended
+/// keeps its outcome.
+///
+/// # Errors
+///
+/// As [`get`].
+pub async fn cancel(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
+    if table::ask_cancel(db, principal, id).await? {
+        // The attempt looks every two seconds; one that is dead is found by its lease.
+        for _ in 0..40 {
+            crate::platform::clock::sleep_ms(100).await;
+            if let Some(response) = table::response(db, id).await? {
+                return Ok(response);
+            }
+        }
+    }
+    get(db, principal, id).await
+}
+
+/// Ends runs whose attempt gave no sign of life for a lease. How many were found.
+///
+/// # Errors
+///
+/// The database.
+pub async fn sweep(db: &Db) -> Result<usize, Fault> {
+    let now = now_ms();
+    let rows = table::lost(db, now, SWEEP_AT_ONCE).await?;
+    for row in &rows {
+        sweep_one(db, row, now).await?;
+    }
+    Ok(rows.len())
+}
+
+async fn sweep_one(db: &Db, row: &Row, now: u64) -> Result<String, Fault> {
+    let fault = Fault::new(
+        Code::SandboxGone,
+        "The sandbox of this run is gone: it gave no sign of life for 30s.",
+    );
+    end_lost(db, &row.id, row.fence, fault, Some(now)).await
+}
+
+/// Ends a run in place of an attempt that cannot any more. `taken_at`: the attempt may live, so it
+/// is ended only if its lease ran out before that time.
+async fn end_lost(
+    db: &Db,
+    id: &str,
+    fence: u64,
+    fault: Fault,
+    taken_at: Option<u64>,
+) -> Result<String, Fault> {
+    let now = now_ms();
+    let Some(row) = table::any(db, id).await? else {
+        // Its first row was never written: nothing of it ran with an effect.
+        return Err(fault);
+    };
+    let lines = table::logged(db, id).await?;
+    let response = view_of(&row, lines.as_deref(), Some(&fault), now);
+    let kind = serde_json::to_value(fault.kind()).ok();
+    let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let mut statements = Vec::new();
+    let mut writes_as = fence;
+    if let Some(taken_at) = taken_at {
+        statements.push(table::take_over(id, fence, taken_at));
+        writes_as = fence.saturating_add(1);
+    }
+    statements.extend(table::end(&table::Ending {
+        id,
+        fence: writes_as,
+        status: Status::Failed,
+        error: Some((fault.code.entry().code, kind)),
+        ended_at: now,
+        response: &response,
+    }));
+    db.batch(&statements).await?;
+    // Whoever was first has the word.
+    Ok(table::response(db, id).await?.unwrap_or(response))
+}
+
+/// A run without a stored response: as it stands, or as `fault` ends it.
+fn view_of(row: &Row, lines: Option<&str>, fault: Option<&Fault>, now: u64) -> String {
+    let lines: Vec<Line> =
+        lines.and_then(|lines| serde_json::from_str(lines).ok()).unwrap_or_default();
+    let status = match fault {
+        Some(_) => Status::Failed,
+        None => Status::parse(&row.status).unwrap_or(Status::Running),
+    };
+    let ended_at = fault.map(|_| now).or(row.ended_at);
+    let view = RunView {
+        id: &row.id,
+        status,
+        outcome: status.is_final().then_some(status),
+        result: None,
+        error: fault.map(|fault| fault.message.as_str()),
+        error_details: fault.map(Fault::to_json),
+        logs: &lines,
+        warnings: &[],
+        timing: Timing {
+            total_ms: ended_at.unwrap_or(now).saturating_sub(row.created_at),
+            ..Timing::default()
+        },
+        surface: surface_of(&row.surface),
+        label: row.label.as_deref(),
+        created_at: row.created_at,
+        ended_at,
+    };
+    serde_json::to_string(&view).unwrap_or_else(|_| "{}".to_owned())
+}
+
+fn surface_of(word: &str) -> Surface {
+    [Surface::Invocation, Surface::Workflow]
+        .into_iter()
+        .find(|surface| surface.as_str() == word)
+        .unwrap_or(Surface::Execute)
+}
+
+fn not_found(id: &str) -> Fault {
+    // The id is the caller's own text: shown back cut, never more.
+    let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
+    Fault::new(Code::RunNotFound, format!("There is no run {shown}."))
+}

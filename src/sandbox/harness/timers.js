@@ -1,0 +1,76 @@
+// The timers of a program: entries of a map, delivered as events by the attempt.
+//
+// Ids are numbers in order of creation, the program's own, so that clearing every id reaches nothing of
+// the harness. An interval's next due time counts from its firing.
+
+import { SafeMap, apply, max, toNumber, trunc } from "./intrinsics.js";
+
+const NotAFunction = TypeError;
+
+/** @typedef {{ due: number, every: number, run: Function, args: any[] }} Timer */
+
+/**
+ * @param {() => number} now program time
+ * @param {(error: any) => void} failed told of what a callback throws
+ */
+export function createTimers(now, failed) {
+  /** @type {any} Map of number → Timer, in order of creation */
+  const timers = new SafeMap();
+  let count = 0;
+
+  /**
+   * @param {any} run @param {any} ms @param {boolean} repeat @param {any[]} args
+   * @returns {number}
+   */
+  function add(run, ms, repeat, args) {
+    if (typeof run !== "function") throw new NotAFunction("a timer takes a function");
+    const delay = max(repeat ? 1 : 0, trunc(toNumber(ms)) || 0);
+    const id = ++count;
+    timers.set(id, { due: now() + delay, every: repeat ? delay : 0, run, args });
+    return id;
+  }
+
+  /** @param {any} id */
+  function clear(id) {
+    timers.delete(typeof id === "number" ? id : toNumber(id));
+  }
+
+  /** The timer that is due first; of equals the one made first. */
+  function next() {
+    /** @type {{ id: number, due: number } | null} */
+    let first = null;
+    timers.forEach((/** @type {Timer} */ timer, /** @type {number} */ id) => {
+      if (first === null || timer.due < first.due) first = { id, due: timer.due };
+    });
+    return /** @type {{ id: number, due: number } | null} */ (first);
+  }
+
+  /**
+   * Runs a timer's callback. False if there is no such timer.
+   *
+   * @param {number} id
+   * @returns {boolean}
+   */
+  function fire(id) {
+    const timer = timers.get(id);
+    if (timer === undefined) return false;
+    if (timer.every > 0) timer.due = now() + timer.every;
+    else timers.delete(id);
+    try {
+      apply(timer.run, undefined, timer.args);
+    } catch (error) {
+      failed(error);
+    }
+    return true;
+  }
+
+  return {
+    add,
+    clear,
+    next,
+    fire,
+    /** Whether a timer exists that is due by then. @param {number} id @param {number} at */
+    isDue: (id, at) => timers.has(id) && timers.get(id).due <= at,
+    size: () => timers.size,
+  };
+}

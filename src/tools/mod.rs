@@ -1,0 +1,165 @@
+//! Tools: what a program may call. One file a source kind.
+//!
+//! Every tool takes one object and gives one value, both as tagged JSON. What a tool fails with
+//! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
+
+pub mod egress;
+pub mod http;
+pub mod names;
+pub mod service;
+pub mod storage;
+
+use crate::config::Config;
+use crate::error::{Code, Fault};
+use crate::store::db::Db;
+use serde_json::{Map, Value, json};
+use std::rc::Rc;
+
+/// What a tool call knows of its run.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Whose run it is.
+    pub principal: String,
+    /// The run.
+    pub run_id: String,
+    /// The caller's own name for the run.
+    pub label: Option<String>,
+    /// The most bytes of an answer.
+    pub answer_bytes: u64,
+}
+
+/// Every source of this deployment, and who calls.
+#[derive(Debug)]
+pub struct Tools {
+    db: Rc<Db>,
+    config: Rc<Config>,
+    service: Option<service::Service>,
+    caller: Caller,
+}
+
+/// The built-in tools: name, and whether a call only reads.
+const BUILT_IN: &[(&str, bool)] = &[
+    ("http.fetch", false),
+    ("storage.delete", false),
+    ("storage.get", true),
+    ("storage.list", true),
+    ("storage.set", false),
+];
+
+impl Tools {
+    /// The tools that `caller` may call.
+    ///
+    /// # Errors
+    ///
+    /// `configuration_invalid` when a source that is declared is not bound.
+    pub fn new(
+        env: &worker::Env,
+        db: Rc<Db>,
+        config: Rc<Config>,
+        caller: Caller,
+    ) -> Result<Self, Fault> {
+        let service = match &config.tools_service {
+            Some(binding) => Some(service::Service::of(env, binding)?),
+            None => None,
+        };
+        Ok(Self { db, config, service, caller })
+    }
+
+    /// Whether a call of `path` only reads, so that it need not be written down before it is made.
+    #[must_use]
+    pub fn only_reads(&self, path: &str) -> bool {
+        BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
+    }
+
+    /// Calls a tool. `arguments` and the answer are tagged JSON. Dropping the future stops the
+    /// call as far as the tool can be stopped.
+    ///
+    /// # Errors
+    ///
+    /// What the tool failed with, or why it was not called.
+    pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
+        let answer = match path {
+            "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
+            "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
+            "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
+            "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
+            "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
+            _ => match &self.service {
+                Some(service) => service.call(path, arguments, &self.caller).await?,
+                None => return Err(not_found(path, &[])),
+            },
+        }?;
+        let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
+        if bytes > self.caller.answer_bytes {
+            let what = format!("{path}: the answer");
+            let limit = self.caller.answer_bytes;
+            let fault = Fault::limit("answerBytes", &what, Some(bytes), limit, "bytes");
+            return Err(fault.with("tool", path).with_next_step(
+                "Ask the tool for less at a time: a page, a filter, fewer fields. The call itself \
+                 was made.",
+            ));
+        }
+        Ok(answer)
+    }
+}
+
+/// No tool has the name; the nearest of those that exist are named.
+#[must_use]
+pub fn not_found(path: &str, others: &[String]) -> Fault {
+    let known = BUILT_IN.iter().map(|(name, _)| *name).chain(others.iter().map(String::as_str));
+    let near = names::nearest(path, known, 3);
+    let message = if near.is_empty() {
+        format!("There is no tool {path}.")
+    } else {
+        format!("There is no tool {path}. Near names: {}.", near.join(", "))
+    };
+    Fault::new(Code::ToolNotFound, message).with("tool", path).with("near", near)
+}
+
+/// A tool that failed, with what it said of itself. A failure without a message is a failure.
+#[must_use]
+pub fn failed(path: &str, name: Option<&str>, message: &str, code: Option<&str>) -> Fault {
+    let said = if message.is_empty() { "it gave no message" } else { message };
+    let mut thrown = Map::new();
+    thrown.insert("name".to_owned(), json!(name.unwrap_or("Error")));
+    thrown.insert("message".to_owned(), json!(said));
+    if let Some(code) = code {
+        thrown.insert("code".to_owned(), json!(code));
+    }
+    let suffix = code.map(|code| format!(" [{code}]")).unwrap_or_default();
+    Fault::new(Code::ToolFailed, format!("{path}: {said}{suffix}"))
+        .with("tool", path)
+        .with("thrown", Value::Object(thrown))
+}
+
+/// Arguments that do not fit; `what` names the path in the arguments.
+#[must_use]
+pub fn unfit(path: &str, what: impl std::fmt::Display) -> Fault {
+    Fault::new(Code::ArgumentsInvalid, format!("{path}: {what}.")).with("tool", path)
+}
+
+/// The answer to a dispatch, as the harness reads it. An error carries what the program may know:
+/// the tool's own words where it had some, ours otherwise; never a cause.
+#[must_use]
+pub fn reply_of(path: &str, answer: &Result<String, Fault>) -> String {
+    match answer {
+        Ok(value) => format!("{{\"value\":{value}}}"),
+        Err(fault) => {
+            let thrown = fault.details.get("thrown");
+            let part = |key: &str| thrown.and_then(|thrown| thrown.get(key)).cloned();
+            let entry = fault.code.entry();
+            json!({ "error": {
+                "name": part("name").unwrap_or_else(|| json!("ToolError")),
+                "message": part("message").unwrap_or_else(|| json!(fault.message)),
+                "code": part("code").unwrap_or_else(|| match fault.code {
+                    Code::ToolFailed => Value::Null,
+                    _ => json!(entry.code),
+                }),
+                "data": part("data"),
+                "kind": entry.kind,
+                "tool": path,
+            }})
+            .to_string()
+        }
+    }
+}
