@@ -151,7 +151,7 @@ test("what only the engine refuses leads to the author's place", async () => {
   const source = "let a = 1;\nwhile (b()) c(); let a = 2;";
   const [{ module }] = prepareAll([{ source, guard: true }]);
   await assert.rejects(load(module), SyntaxError);
-  const column = module.split("\n")[1].indexOf("a = 2") + 1;
+  const column = module.split("\n")[1].indexOf("a = 2");
   const message = `Failed to start Worker:\nUncaught SyntaxError: Identifier 'a' has already been declared\n  at program.js:2:${column}`;
   const [{ engine }] = prepareAll([{ source, guard: true, engine: message }]);
   assert.match(engine ?? "", /^line 2, column 22: Identifier 'a' has already been declared\nwhile/);
