@@ -14,6 +14,7 @@
 //! | [`tools`] | what a program may call, and where requests of ours may go |
 //! | [`store`] | D1: one file a table family |
 //! | [`auth`], [`config`], [`hex`] | tokens and scopes; variables; bytes as text |
+//! | [`report`] | Sentry: what is reported, what is noise, the tunnel |
 //! | [`platform`] | bindings by hand: raw types inside, safe types outside |
 //!
 //! One direction: surfaces know runs, runs know tools and the store, nothing knows its caller.
@@ -31,6 +32,7 @@ pub mod hex;
 pub mod ledger;
 pub mod mcp;
 pub mod platform;
+pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sandbox;

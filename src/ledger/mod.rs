@@ -18,6 +18,7 @@ use crate::attempt::Order;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{Aborted, hang_up};
+use crate::report::desk::Desk;
 use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::db::Db;
@@ -52,22 +53,23 @@ pub struct Answered {
 pub async fn start(
     ctx: &worker::Context,
     db: &Db,
+    desk: &Desk,
     order: &Order,
     aborted: Aborted,
 ) -> Result<Answered, Fault> {
     let Some(claim) = &order.claim else {
-        let text = runs::start(ctx, db, order, aborted).await?;
+        let text = runs::start(ctx, db, desk, order, aborted).await?;
         return Ok(Answered { text, replayed: false });
     };
     let place = Place { principal: &order.principal, surface: order.surface, claim };
     for _ in 0..TRIES {
         let (_stays, aborted) = hang_up();
-        match runs::start(ctx, db, order, aborted).await {
+        match runs::start(ctx, db, desk, order, aborted).await {
             Ok(text) => return Ok(Answered { text, replayed: false }),
             Err(fault) if fault.code == Code::IdempotencyInProgress => {}
             Err(fault) => return Err(fault),
         }
-        if let Some(text) = await_answer(db, place).await? {
+        if let Some(text) = await_answer(db, desk, place).await? {
             return Ok(Answered { text, replayed: true });
         }
     }
@@ -83,7 +85,7 @@ pub fn in_progress(key: &str) -> Fault {
 }
 
 /// Waits a second for the owner of a key; `None` when the claim has come free.
-async fn await_answer(db: &Db, place: Place<'_>) -> Result<Option<String>, Fault> {
+async fn await_answer(db: &Db, desk: &Desk, place: Place<'_>) -> Result<Option<String>, Fault> {
     let key = &place.claim.key;
     for look in 0..LOOKS {
         if look > 0 {
@@ -106,7 +108,7 @@ async fn await_answer(db: &Db, place: Place<'_>) -> Result<Option<String>, Fault
             Standing::Lost if row.answer_lost != 0 => return Err(answer_lost(key, run_id)),
             // Ends it in its place. That either is the answer, or gives the claim back.
             Standing::Lost | Standing::Waits => {
-                let text = runs::get(db, place.principal, run_id).await?;
+                let text = runs::get(db, desk, place.principal, run_id).await?;
                 if standing(&row, now_ms()) == Standing::Waits {
                     return Ok(Some(text));
                 }

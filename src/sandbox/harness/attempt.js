@@ -50,6 +50,17 @@ const LONGEST_MS = 2 ** 31 - 1;
 /** Turns of the loop for what the platform does outside our sight: an `import()`, for one. */
 export const PATIENCE = 20;
 
+/** Frames that issuing a call takes, by far. */
+const STACK_FRAMES = 100;
+
+/**
+ * Throws the program's own RangeError where its recursion has left no room for so many frames.
+ *
+ * @param {number} frames
+ * @returns {number}
+ */
+const ensureStack = (frames) => (frames === 0 ? 0 : ensureStack(frames - 1) + 1);
+
 export class Attempt {
   /**
    * @param {object} of
@@ -245,6 +256,7 @@ export class Attempt {
    */
   issue(call, args) {
     if (this.ended) return false;
+    ensureStack(STACK_FRAMES); // What follows must not stop half way.
     const n = this.issued++;
     const { path } = call;
     const hash = hashCall(path, args);

@@ -16,6 +16,7 @@ import {
   own,
   setOwn,
   then,
+  detach,
 } from "./intrinsics.js";
 import { markOurs } from "./kinds.js";
 
@@ -84,6 +85,8 @@ class Dispatch {
   }
 }
 
+detach(Dispatch);
+
 /**
  * The promise of a call. `await`, `Promise.all`, `race` and the like call `then` on promises whose constructor
  * is not the plain one; so a call knows that it was looked at.
@@ -113,8 +116,6 @@ class CallPromise extends /** @type {any} */ (Promise) {
  * @typedef {object} CallOptions
  * @property {boolean} [step]
  * @property {boolean} [looked] nobody has to look at it
- * @property {(reject: (reason: any) => void) => void} [until] given what ends the program's wait before the
- *   host answers
  * @property {(value: any) => any} [convert] makes what the program gets of what the host answered
  */
 
@@ -152,7 +153,6 @@ export class Calls {
     const promise = new CallPromise((resolve, reject) => {
       dispatch.resolve = resolve;
       dispatch.reject = reject;
-      options.until?.(reject);
     }, dispatch);
     try {
       const value = argument === undefined ? {} : argument;
@@ -269,7 +269,7 @@ export class Calls {
 }
 
 /** @type {CallOptions} */
-const NO_OPTIONS = {};
+const NO_OPTIONS = /** @type {any} */ ({ __proto__: null });
 
 const refuse = () => false;
 
@@ -280,7 +280,10 @@ const refuse = () => false;
  * @returns {ProxyHandler<any>}
  */
 function handler(calls, path, parts) {
-  return {
+  return /** @type {any} */ ({
+    // A trap that is not here must not be looked for in `Object.prototype`.
+    __proto__: null,
+    /** @param {any} _ @param {string | symbol} name */
     get(_, name) {
       if (typeof name === "symbol") {
         return name === toPrimitive
@@ -295,6 +298,7 @@ function handler(calls, path, parts) {
       }
       return part;
     },
+    /** @param {any} _ @param {any} __ @param {any[]} args */
     apply(_, __, args) {
       return args.length > 1 ? calls.refuseArguments(path, args.length) : calls.call(path, args[0]);
     },
@@ -309,5 +313,5 @@ function handler(calls, path, parts) {
     getOwnPropertyDescriptor: () => undefined,
     getPrototypeOf: () => null,
     setPrototypeOf: refuse,
-  };
+  });
 }

@@ -32,11 +32,6 @@ const platform = {
   turn: (run) => void setTimeout(run, 0),
 };
 
-/** The end of a program that threw what cannot be read at all. */
-const FAILED =
-  '"end":"threw","error":{"name":"Error","message":"something that cannot be shown was thrown","causes":[]},' +
-  '"text":"something that cannot be shown was thrown","line":null,"column":null,"call":null,"fault":null';
-
 let replaced = false;
 
 /** Once an isolate: the globals, and what nobody handles. */
@@ -65,7 +60,7 @@ export class Evaluation {
       now: native.now,
       later: native.setTimeout,
       cancel: native.clearTimeout,
-      expired: (_, asleep) => this.attempt.expired(asleep),
+      expired: () => this.attempt.stop('"end":"timed_out"'),
     });
     const attempt = new Attempt({
       invocation,
@@ -166,11 +161,12 @@ export class Evaluation {
 
   /** The end of a program that threw, read at once: what was thrown may change. @param {any} thrown */
   failed(thrown) {
-    let end = FAILED;
+    let end =
+      '"end":"threw","error":{"name":"Error","message":"","causes":[]},"text":"an error that cannot be shown"';
     try {
       end = this.failure(thrown);
     } catch {
-      // What was thrown fights back in a way that nobody thought of: the run has failed all the same.
+      // Reading it ran code of the program's, which threw. The run has failed all the same.
     }
     return () => end;
   }
@@ -217,7 +213,8 @@ export async function evaluate(text, host, load, native = platform) {
   const invocation = parse(text);
   prepareRealm();
   const program = await load();
-  return new Evaluation(invocation, isTagged(text), host, native).run(program.default);
+  // Awaited: returning a promise would ask it for the program's `then`.
+  return await new Evaluation(invocation, isTagged(text), host, native).run(program.default);
 }
 
 /** @param {import("./errors.js").Described} error @returns {string} */

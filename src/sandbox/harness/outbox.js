@@ -48,7 +48,8 @@ export function createOutbox(host, logs, recorded) {
      */
     async send(head, value = "") {
       const json = await host(`{${head}${tail(logs.take())}${value}}`);
-      return { parsed: parse(json), tagged: isTagged(json) };
+      // Without a prototype: a promise that is resolved with an object asks it for `then`.
+      return /** @type {any} */ ({ __proto__: null, parsed: parse(json), tagged: isTagged(json) });
     },
 
     /** Something that no message has carried yet. */

@@ -149,14 +149,27 @@ async function answer(request, env) {
       }).evaluate(JSON.stringify(body), async (text) => text);
       return { value, ms: Date.now() - t0 };
     }
+    case "/shared": {
+      // One isolate, several invocations at once: what a package's isolate does.
+      const sandbox = load(env, "harness.js", { ...harness, "program.js": body.program });
+      const invoke = async (params) => {
+        const run = { ...createRun(), seed: hex(crypto.getRandomValues(new Uint8Array(32))) };
+        const { take, host } = attemptHost(run, { tool: toolOf(body.tools ?? {}, 5_000) });
+        const invocation = { ...invocationOf(run), ...body.invocation, params };
+        const end = JSON.parse(await sandbox.evaluate(JSON.stringify(invocation), host));
+        take(end);
+        return { end, logs: run.logs, events: run.events, calls: run.calls };
+      };
+      return { runs: await Promise.all(body.params.map(invoke)) };
+    }
     case "/lean": {
       // The harness over the same lent function as the floor has: what the harness costs, without a host.
       const invocation = { ...invocationOf({ seed: "0".repeat(64) }), ...body.invocation };
       const t0 = Date.now();
-      const end = await load(env, "harness.js", { ...(body.harness ?? harness), "program.js": body.program }).evaluate(
-        JSON.stringify(invocation),
-        async () => '{"value":1}',
-      );
+      const end = await load(env, "harness.js", {
+        ...(body.harness ?? harness),
+        "program.js": body.program,
+      }).evaluate(JSON.stringify(invocation), async () => '{"value":1}');
       return { end: JSON.parse(end), ms: Date.now() - t0 };
     }
     default:
