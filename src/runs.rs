@@ -115,6 +115,7 @@ pub fn order(
         fence: 1,
         claim: None,
         parent: None,
+        package: None,
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use worker::Request;
 
 /// The header that carries a key.
-const HEADER: &str = "Idempotency-Key";
+pub const HEADER: &str = "Idempotency-Key";
 
 /// What is asked for: the part of a claim that is not the key.
 #[derive(Debug)]

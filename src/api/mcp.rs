@@ -3,12 +3,14 @@
 
 use super::streaming::{self, Framing, RunAnswer};
 use super::{App, auth, body, internal, ledger};
+use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::mcp::{
-    Access, Answer, Call, Endpoint, Guide, Head, Headers as McpHeaders, Read, Reply, Stream, Tool,
-    ToolAnswer, ToolOutcome,
+    Access, Answer, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read, Reply,
+    Stream, Tool, ToolAnswer, ToolOutcome,
 };
+use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
@@ -73,12 +75,17 @@ fn guide(app: &App) -> Guide {
 }
 
 async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Response, Fault> {
-    let scope = match &call.tool {
-        Tool::Execute(_) => "execute",
-        Tool::RunGet(_) | Tool::RunList(_) => "runs",
+    let target = match &call.tool {
+        Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        _ => None,
     };
-    if !principal.may(scope) {
-        return respond(call.reply.missing_scope(scope));
+    let scope = match &target {
+        Some(Ok(target)) => target.scope(),
+        Some(Err(fault)) => return respond(call.reply.answer(&Err(fault.clone()))),
+        None => call.tool.scope().to_owned(),
+    };
+    if !principal.may(&scope) {
+        return respond(call.reply.missing_scope(&scope));
     }
     match call.tool {
         Tool::Execute(execute) => {
@@ -94,9 +101,24 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
             let name = &principal.name;
             let order = claim.transpose().and_then(|claim| {
                 let order = runs::order(&app.config, name, Surface::Execute, request, now_ms())?;
-                Ok(crate::attempt::Order { claim, ..order })
+                Ok(Order { claim, ..order })
             });
             match order {
+                Ok(order) => open(app, order, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
+        }
+        Tool::PackageList(list) => {
+            let limit = list.limit.map(|limit| limit.to_string());
+            let (limit, cursor) = (limit.as_deref(), list.cursor.as_deref());
+            let found = packages::list(&app.db, &principal.name, limit, cursor).await;
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::PackageInvoke(invoke) => {
+            let Some(Ok(target)) = target else {
+                return Err(internal("an invocation without a target"));
+            };
+            match invocation(app, &principal.name, &target, invoke).await {
                 Ok(order) => open(app, order, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
@@ -118,7 +140,26 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
     }
 }
 
-async fn open(app: &App, order: crate::attempt::Order, reply: Reply) -> Result<Response, Fault> {
+async fn invocation(
+    app: &App,
+    principal: &str,
+    target: &Target,
+    invoke: PackageInvoke,
+) -> Result<Order, Fault> {
+    let wanted = Invocation {
+        params: invoke.params,
+        version: invoke.version,
+        budget_ms: invoke.budget_ms.map(Into::into),
+        label: invoke.label,
+        limits: None,
+    };
+    let key = invoke.idempotency_key;
+    let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
+    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    Ok(Order { claim, ..order })
+}
+
+async fn open(app: &App, order: Order, reply: Reply) -> Result<Response, Fault> {
     match streaming::run(app, order).await {
         Ok(answer) => respond(reply.answer(&tool_answer(&answer))),
         Err(open) => open.stream(SseFraming { stream: Some(reply.stream()) }),

@@ -34,6 +34,9 @@ pub struct Order {
     /// The run that started it, and how many stand above it.
     #[serde(default)]
     pub parent: Option<Parent>,
+    /// The export of a package, in place of the program.
+    #[serde(default)]
+    pub package: Option<PackageOrder>,
 }
 
 /// Where a run stands that another started.
@@ -44,4 +47,20 @@ pub struct Parent {
     pub run_id: String,
     /// Runs above it: 1 for one that a run of the top started.
     pub depth: u32,
+}
+
+/// An export to invoke.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PackageOrder {
+    /// The package.
+    pub name: String,
+    /// Its version.
+    pub version: u64,
+    /// The export.
+    pub export: String,
+    /// Hash of the version's modules.
+    pub hash: String,
+    /// What its result must fit.
+    pub result: Option<serde_json::Value>,
 }

@@ -12,9 +12,15 @@ const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 /// SHA-256 of the canonical JSON of `request`, hex.
 #[must_use]
 pub fn hash(request: &Value) -> String {
+    crate::hex::encode(&Sha256::digest(canonical(request).as_bytes()))
+}
+
+/// The canonical JSON of a value: equal values have equal texts.
+#[must_use]
+pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
-    write(&mut text, request);
-    crate::hex::encode(&Sha256::digest(text.as_bytes()))
+    write(&mut text, value);
+    text
 }
 
 /// A part of a request that is kept as text. What is nested too deeply to be read counts as the

@@ -4,6 +4,7 @@
 pub mod db;
 pub mod dispatches;
 pub mod ledger;
+pub mod packages;
 pub mod permits;
 pub mod runs;
 pub mod storage;

@@ -370,7 +370,8 @@ pub async fn ask_cancel(db: &Db, principal: &str, id: &str) -> Result<bool, Stor
     Ok(db.run(&statement).await? > 0)
 }
 
-fn parts(text: &str) -> impl Iterator<Item = &str> {
+/// A text in parts that each fit a row.
+pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
