@@ -141,6 +141,7 @@ async fn make_attempt(
                 name: package.name.clone(),
                 version: package.version,
                 hash: package.hash.clone(),
+                guard: config.guard,
                 deploy: config.commit_sha.clone(),
             };
             Isolate::Warm(WarmWorker::new(loader, Rc::clone(&db), which))

@@ -17,6 +17,7 @@ use crate::run::outcome::{RunView, Status, Timing};
 use crate::run::surface::Surface;
 use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
+use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
 use crate::tools;
 use serde::Deserialize;
@@ -297,7 +298,7 @@ pub async fn cancel(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<S
     get(db, desk, principal, id).await
 }
 
-/// Ends runs whose attempt gave no sign of life for a lease. How many were found.
+/// Ends runs whose attempt gave no sign of life for a lease, and clears places that nobody keeps. How many were found.
 ///
 /// # Errors
 ///
@@ -308,6 +309,7 @@ pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
     for row in &rows {
         sweep_one(db, desk, row, now).await?;
     }
+    db.run(&permits::prune(now)).await?;
     Ok(rows.len())
 }
 

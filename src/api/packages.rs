@@ -112,14 +112,12 @@ fn query<const N: usize>(req: &Request, names: [&str; N]) -> Result<[Option<Stri
     let mut found = [const { None }; N];
     for (name, value) in url.query_pairs().into_owned() {
         let slot = names.iter().zip(found.iter_mut()).find(|(known, _)| **known == name);
-        match slot {
-            Some((_, slot)) => *slot = Some(value),
-            None => {
-                let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
-                let what = format!("is not a parameter here; {} are", names.join(" and "));
-                return Err(Fault::invalid(&shown, what));
-            }
-        }
+        let Some((_, slot)) = slot else {
+            let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+            let what = format!("is not a parameter here; {} are", names.join(" and "));
+            return Err(Fault::invalid(&shown, what));
+        };
+        *slot = Some(value);
     }
     Ok(found)
 }

@@ -18,6 +18,7 @@ use crate::platform::random;
 use crate::run::limits::Limits;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
+use crate::sandbox::warm_worker::Which;
 use crate::store::db::Db;
 use crate::store::ledger::Claim;
 use crate::store::packages::{self as table, Version};
@@ -249,6 +250,38 @@ pub async fn save(
 /// A package that cannot be saved, as its author is told.
 fn refused(refusal: code::PackageRefusal) -> Fault {
     let fault = Fault::new(Code::InvalidRequest, refusal.to_string()).with("field", "modules");
+    placed(fault, refusal).with_next_step(
+        "Nothing was saved. Correct the place that the message names and save it again.",
+    )
+}
+
+/// What the engine refused when it loaded a version, at its place in the sources; `None` when that
+/// is no syntax error. The parser leaves some errors to the engine, such as a name that is declared
+/// twice.
+///
+/// # Errors
+///
+/// The database.
+pub async fn refused_by_engine(db: &Db, which: &Which, said: &str) -> Result<Option<Fault>, Fault> {
+    let Which { principal, name, version, guard, .. } = which;
+    let sources = table::text(db, principal, name, *version, "sources").await?;
+    let Some(sources) = sources.and_then(|text| serde_json::from_str(&text).ok()) else {
+        return Ok(None);
+    };
+    let options = code::Options { guard: *guard, ambient: AMBIENT };
+    let refusal = code::prepare_package(&sources, &options)
+        .ok()
+        .and_then(|prepared| prepared.refusal_from_engine(said));
+    Ok(refusal.map(|refusal| {
+        let fault = Fault::new(Code::SyntaxRefused, refusal.to_string());
+        placed(fault, refusal).with_next_step(
+            "Nothing ran. Correct the place that the message names and save it again.",
+        )
+    }))
+}
+
+/// The file, line and column of a refusal, for a program to read.
+fn placed(fault: Fault, refusal: code::PackageRefusal) -> Fault {
     let fault = match &refusal.path {
         path if path.is_empty() => fault,
         path => fault.with("file", path.as_str()),
@@ -261,9 +294,6 @@ fn refused(refusal: code::PackageRefusal) -> Fault {
         Some(excerpt) => fault.with("excerpt", excerpt),
         None => fault,
     }
-    .with_next_step(
-        "Nothing was saved. Correct the place that the message names and save it again.",
-    )
 }
 
 fn check_schemas(exports: &BTreeMap<String, Export>) -> Result<(), Fault> {

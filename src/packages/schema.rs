@@ -99,10 +99,6 @@ impl Check<'_> {
                         return problem(&at, &format!("must be of {}", TYPES.join(", ")));
                     }
                 }
-                "enum" if !value.is_array() => return problem(&at, "must be an array"),
-                "required" if !is_names(value) => {
-                    return problem(&at, "must be an array of names");
-                }
                 "properties" | "$defs" | "definitions" | "dependentSchemas" => {
                     let Some(members) = value.as_object() else {
                         return problem(&at, "must be an object of schemas");
@@ -142,44 +138,45 @@ impl Check<'_> {
                         self.schema(one, &format!("{at}[{i}]"), deeper)?;
                     }
                 }
-                "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
-                    if !value.is_number() =>
-                {
-                    return problem(&at, "must be a number");
-                }
-                "multipleOf" if !value.as_f64().is_some_and(|of| of > 0.0) => {
-                    return problem(&at, "must be a number above 0");
-                }
-                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
-                | "maxProperties" | "minContains" | "maxContains"
-                    if value.as_u64().is_none() =>
-                {
-                    return problem(&at, "must be a whole number of at least 0");
-                }
-                "uniqueItems" if !value.is_boolean() => {
-                    return problem(&at, "must be true or false");
-                }
-                "pattern" => match value.as_str() {
-                    Some(pattern) => {
-                        regex(pattern).map_err(|what| Problem { path: at.clone(), what })?;
-                    }
-                    None => return problem(&at, "must be a regular expression"),
-                },
                 "$ref" => {
                     if value.as_str().and_then(|to| resolve(self.root, to)).is_none() {
                         return problem(&at, "must lead to a schema in this one: #/$defs/name");
                     }
                 }
-                "enum" | "const" | "required" | "minimum" | "maximum" | "exclusiveMinimum"
-                | "exclusiveMaximum" | "multipleOf" | "minLength" | "maxLength" | "minItems"
-                | "maxItems" | "minProperties" | "maxProperties" | "minContains"
-                | "maxContains" | "uniqueItems" => {}
                 other if ANNOTATIONS.contains(&other) || other.starts_with("x-") => {}
-                _ => return problem(&at, "is not a keyword that is checked here"),
+                other => {
+                    if let Some(what) = unfit(other, value) {
+                        return problem(&at, &what);
+                    }
+                }
             }
         }
         Ok(())
     }
+}
+
+/// What is wrong with the value of a keyword that holds no schema.
+fn unfit(keyword: &str, value: &Value) -> Option<String> {
+    let (fits, what) = match keyword {
+        "const" => return None,
+        "enum" => (value.is_array(), "must be an array"),
+        "required" => (is_names(value), "must be an array of names"),
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+            (value.is_number(), "must be a number")
+        }
+        "multipleOf" => (value.as_f64().is_some_and(|of| of > 0.0), "must be a number above 0"),
+        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+        | "minContains" | "maxContains" => {
+            (value.as_u64().is_some(), "must be a whole number of at least 0")
+        }
+        "uniqueItems" => (value.is_boolean(), "must be true or false"),
+        "pattern" => match value.as_str() {
+            Some(pattern) => return regex(pattern).err(),
+            None => (false, "must be a regular expression"),
+        },
+        _ => (false, "is not a keyword that is checked here"),
+    };
+    (!fits).then(|| what.to_owned())
 }
 
 fn is_names(value: &Value) -> bool {
@@ -207,6 +204,9 @@ pub fn validate(schema: &Value, value: &Value, path: &str) -> Vec<Problem> {
     validation.value(schema, value, path, 0);
     validation.problems
 }
+
+/// Whether a number keeps to a limit.
+type Holds = fn(f64, f64) -> bool;
 
 struct Validation<'a> {
     root: &'a Value,
@@ -237,7 +237,6 @@ impl<'a> Validation<'a> {
             return self.problem(path, "could not be held against its schema: it goes too deep");
         }
         let members = match schema {
-            Value::Bool(true) => return,
             Value::Bool(false) => return self.problem(path, "is not allowed"),
             Value::Object(members) => members,
             _ => return,
@@ -338,7 +337,7 @@ impl<'a> Validation<'a> {
     fn number(&mut self, schema: &Map<String, Value>, number: Option<f64>, path: &str) {
         let Some(number) = number else { return };
         let limit = |name: &str| schema.get(name).and_then(Value::as_f64);
-        let rules: [(&str, fn(f64, f64) -> bool, &str); 4] = [
+        let rules: [(&str, Holds, &str); 4] = [
             ("minimum", |n, of| n >= of, "must be at least"),
             ("maximum", |n, of| n <= of, "must be at most"),
             ("exclusiveMinimum", |n, of| n > of, "must be above"),
@@ -456,11 +455,11 @@ impl<'a> Validation<'a> {
             .flatten()
             .filter_map(|(pattern, schema)| Some((regex(pattern).ok()?, schema)))
             .collect();
-        let named = schema.get("properties").and_then(Value::as_object);
+        let known_ones = schema.get("properties").and_then(Value::as_object);
         for (name, value) in own {
             let at = member(path, name);
             let mut known = false;
-            if let Some(schema) = named.and_then(|named| named.get(name)) {
+            if let Some(schema) = known_ones.and_then(|members| members.get(name)) {
                 known = true;
                 self.value(schema, value, &at, depth);
             }

@@ -6,7 +6,7 @@
 use super::dynamic_worker::HARNESS;
 use super::{Host, Lost, Sandbox, words};
 use crate::error::{Code, Fault};
-use crate::packages::Module;
+use crate::packages::{Module, refused_by_engine};
 use crate::platform::loader::{Loader, OwnedCode};
 use crate::run::limits::Limits;
 use crate::store::db::Db;
@@ -26,6 +26,8 @@ pub struct Which {
     pub version: u64,
     /// Hash of its modules.
     pub hash: String,
+    /// Whether its modules have the guard.
+    pub guard: bool,
     /// What is deployed.
     pub deploy: String,
 }
@@ -43,6 +45,14 @@ impl WarmWorker {
     #[must_use]
     pub const fn new(loader: Loader, db: Rc<Db>, which: Which) -> Self {
         Self { loader, db, which }
+    }
+
+    /// What the engine refused, at its place in the package.
+    async fn placed(&self, said: String) -> Lost {
+        match refused_by_engine(&self.db, &self.which, &said).await {
+            Ok(Some(fault)) => Lost::Fault(fault),
+            Ok(None) | Err(_) => Lost::Refused(said),
+        }
     }
 
     fn id(&self, limits: &Limits) -> String {
@@ -111,6 +121,9 @@ impl Sandbox for WarmWorker {
             let message = "The sandbox could not be created: the platform refused it.";
             Lost::Fault(Fault::new(Code::CreateFailed, message).caused_by(thrown.to_string()))
         })?;
-        worker.evaluate(invocation, move |message| host(message)).await.map_err(lost)
+        match worker.evaluate(invocation, move |message| host(message)).await.map_err(lost) {
+            Err(Lost::Refused(said)) => Err(self.placed(said).await),
+            ended => ended,
+        }
     }
 }

@@ -64,6 +64,10 @@ pub struct Version {
 ///
 /// When D1 cannot be written; then nothing is stored.
 pub async fn save(db: &Db, saving: &Saving<'_>) -> Result<u64, StoreError> {
+    #[derive(Deserialize)]
+    struct Number {
+        version: u64,
+    }
     let (principal, name) = (saving.principal, saving.name);
     // One transaction: whoever saves at the same time gets another number.
     let mut statements = vec![
@@ -107,10 +111,6 @@ pub async fn save(db: &Db, saving: &Saving<'_>) -> Result<u64, StoreError> {
         }));
     }
     db.batch(&statements).await?;
-    #[derive(Deserialize)]
-    struct Number {
-        version: u64,
-    }
     // Whoever saved the same text a moment later stored the same.
     let saved = sql!(
         "SELECT MAX(version) AS version FROM package_versions

@@ -60,8 +60,8 @@ pub async fn ask(
             run.id
         ));
     }
-    let changes = db.batch(&statements).await?;
-    let changed = |at: usize| changes.get(at).is_some_and(|changed| *changed > 0);
+    let written = db.batch(&statements).await?;
+    let changed = |at: usize| written.get(at).is_some_and(|rows| *rows > 0);
     Ok(match (changed(0), place) {
         (true, None) => Asked::Granted,
         (true, Some(_)) if changed(2) => Asked::Granted,

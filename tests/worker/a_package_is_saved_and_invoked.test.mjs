@@ -78,6 +78,23 @@ test("a failure and a result that does not fit are outcomes", async () => {
   assert.match(wrong.error, /result must be a number/);
 });
 
+test("what only the engine refuses is told at its place", async () => {
+  const modules = {
+    "index.js": 'import { a } from "./a"; export const go = () => a;',
+    "a.js": "export const a = 1;\nlet twice;\nlet twice;",
+  };
+  const saved = await put("engine", { modules });
+  if (saved.status === 400) {
+    assert.deepEqual([saved.body.error.file, saved.body.error.line], ["a.js", 3]);
+    return;
+  }
+  for (let i = 0; i < 2; i++) {
+    const { body } = await invoke("engine/go", {});
+    assert.equal(body.errorDetails.code, "HF_E1304", JSON.stringify(body));
+    assert.deepEqual([body.errorDetails.file, body.errorDetails.line], ["a.js", 3]);
+  }
+});
+
 test("what does not exist is told apart", async () => {
   const cases = [
     ["none/add", "HF_E1013"],
