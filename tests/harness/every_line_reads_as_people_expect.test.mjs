@@ -10,7 +10,13 @@ const LIMITS = { logBytes: 65_536, logLines: 1_000, logLineBytes: 8_192 };
 function linesOf(use, limits = {}) {
   const logs = createLogs({ ...LIMITS, ...limits }, 0);
   let now = 0;
-  use(createConsole((level, text) => logs.add(level, text, now), () => (now += 5), 8_192));
+  use(
+    createConsole(
+      (level, text) => logs.add(level, text, now),
+      () => (now += 5),
+      8_192,
+    ),
+  );
   return JSON.parse(`[${logs.takeAll()}]`);
 }
 
@@ -20,19 +26,39 @@ const said = (...args) => linesOf((console) => console.log(...args))[0][2];
 for (const [name, args, expected] of /** @type {[string, any[], string][]} */ ([
   ["nothing", [], ""],
   ["texts are bare at the top and quoted inside", ["a", ["a"]], 'a ["a"]'],
-  ["primitives", [1, -0, NaN, true, null, undefined, 10n, Symbol("s")], "1 -0 NaN true null undefined 10 Symbol(s)"],
+  [
+    "primitives",
+    [1, -0, NaN, true, null, undefined, 10n, Symbol("s")],
+    "1 -0 NaN true null undefined 10 Symbol(s)",
+  ],
   ["objects", [{ a: [1, { b: "x" }], u: undefined }], '{"a":[1,{"b":"x"}]}'],
   ["errors", [new TypeError("bad")], "TypeError: bad"],
-  ["errors with a code and a cause", [Object.assign(new Error("a", { cause: new RangeError("b") }), { code: "E" })], "Error: a [E]\n  caused by: RangeError: b"],
+  [
+    "errors with a code and a cause",
+    [Object.assign(new Error("a", { cause: new RangeError("b") }), { code: "E" })],
+    "Error: a [E]\n  caused by: RangeError: b",
+  ],
   ["errors inside", [{ e: new Error("x") }], '{"e":"Error: x"}'],
   ["maps and sets", [new Map([["k", 1]]), new Map([[1, 2]]), new Set([1])], '{"k":1} [[1,2]] [1]'],
-  ["dates", [new Date(0), new Date(NaN), [new Date(0)]], '1970-01-01T00:00:00.000Z Invalid Date ["1970-01-01T00:00:00.000Z"]'],
+  [
+    "dates",
+    [new Date(0), new Date(NaN), [new Date(0)]],
+    '1970-01-01T00:00:00.000Z Invalid Date ["1970-01-01T00:00:00.000Z"]',
+  ],
   ["regular expressions", [/a+/g, [/b/]], '/a+/g ["/b/"]'],
-  ["functions and classes", [function named() {}, () => {}, class K {}], "[Function named] [Function] [Function K]"],
+  [
+    "functions and classes",
+    [function named() {}, () => {}, class K {}],
+    "[Function named] [Function] [Function K]",
+  ],
   ["bytes", [new Uint8Array([1, 2])], '{"$bytes":"AQI="}'],
   ["promises", [Promise.resolve(1)], "[Promise]"],
   ["toJSON", [new URL("https://example.com/a")], "https://example.com/a"],
-  ["%s %d %i %f %j %o %%", ["%s is %d, %i, %f, %j %o %%", "x", "42", 4.9, "1.5", { a: 1 }, [1]], 'x is 42, 4, 1.5, {"a":1} [1] %'],
+  [
+    "%s %d %i %f %j %o %%",
+    ["%s is %d, %i, %f, %j %o %%", "x", "42", 4.9, "1.5", { a: 1 }, [1]],
+    'x is 42, 4, 1.5, {"a":1} [1] %',
+  ],
   ["formats without arguments stay", ["100%", "%s"], "100% %s"],
   ["a lone format stays", ["%s and %d"], "%s and %d"],
   ["%c is for browsers", ["%cred", "color: red"], "red"],
@@ -49,7 +75,15 @@ test("cycles, getters that throw and proxies are described", () => {
   assert.equal(said(loop), '{"name":"loop","self":[Circular]}');
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
-  assert.equal(said({ get x() { throw new Error("no"); }, y: 1 }), '{"x":[unreadable],"y":1}');
+  assert.equal(
+    said({
+      get x() {
+        throw new Error("no");
+      },
+      y: 1,
+    }),
+    '{"x":[unreadable],"y":1}',
+  );
   assert.equal(said(proxy), "[unreadable]");
   let deep = /** @type {any} */ ("end");
   for (let i = 0; i < 5_000; i++) deep = [deep];
@@ -86,12 +120,26 @@ test("levels, groups, counts, times, assertions and tables", () => {
     console.clear();
   }).map((/** @type {any} */ [, level, text]) => `${level} ${text}`);
   assert.deepEqual(lines.slice(0, 20), [
-    "log log", "info info", "warn warn", "error error", "debug debug",
-    "log outer", "log   in", "log     deeper", "log out",
-    "log default: 1", "log default: 2", "log x: 1",
-    lines[12], lines[13], "warn Timer 't' does not exist",
-    "error Assertion failed: broken here", "error Assertion failed",
-    "log (index) | a | b\n0 | 1 | x\n1 | 2 | ", "log (index) | Values\n0 | 1", "log no rows",
+    "log log",
+    "info info",
+    "warn warn",
+    "error error",
+    "debug debug",
+    "log outer",
+    "log   in",
+    "log     deeper",
+    "log out",
+    "log default: 1",
+    "log default: 2",
+    "log x: 1",
+    lines[12],
+    lines[13],
+    "warn Timer 't' does not exist",
+    "error Assertion failed: broken here",
+    "error Assertion failed",
+    "log (index) | a | b\n0 | 1 | x\n1 | 2 | ",
+    "log (index) | Values\n0 | 1",
+    "log no rows",
   ]);
   assert.match(lines[12], /^log t: \d+ms \{"a":1\}$/);
   assert.match(lines[13], /^log t: \d+ms$/);
@@ -115,8 +163,14 @@ test("a flood keeps its head and its tail within the limits, and counts what it 
     assert.equal(lines.at(-1)[2], "line 19999");
     assert.equal(number, notice, "the notice has the number of the first line that is missing");
     assert.equal(Number(text.match(/^(\d+) lines were dropped/)?.[1]), 20_000 - (lines.length - 1));
-    const bytes = lines.reduce((/** @type {number} */ sum, /** @type {any} */ line) => sum + Buffer.byteLength(line[2]), 0);
-    assert.ok(bytes <= ({ ...LIMITS, ...limits }).logBytes && lines.length <= ({ ...LIMITS, ...limits }).logLines);
+    const bytes = lines.reduce(
+      (/** @type {number} */ sum, /** @type {any} */ line) => sum + Buffer.byteLength(line[2]),
+      0,
+    );
+    assert.ok(
+      bytes <= { ...LIMITS, ...limits }.logBytes &&
+        lines.length <= { ...LIMITS, ...limits }.logLines,
+    );
   }
 });
 

@@ -11,7 +11,11 @@ before(async () => {
 });
 after(() => workerd.stop());
 
-const ANSWER = { status: 201, headers: { "content-type": "application/json", "x-a": "1" }, body: '{"n":1}' };
+const ANSWER = {
+  status: 201,
+  headers: { "content-type": "application/json", "x-a": "1" },
+  body: '{"n":1}',
+};
 
 /** @param {string} body @param {any} [answer] */
 async function run(body, answer = ANSWER) {
@@ -46,24 +50,33 @@ test("bodies are text, bytes or search parameters; others are refused with the w
       await fetch("https://a.example/", { method: "POST", body }).catch((e) => refused.push(e.message));
     }
     return refused;`);
-  assert.deepEqual(args.map((/** @type {any} */ { body }) => body), [
-    { $: "bytes", v: "AQI=" },
-    "a=b+c",
-    { $: "bytes", v: Buffer.from("from a request").toString("base64") },
-  ]);
+  assert.deepEqual(
+    args.map((/** @type {any} */ { body }) => body),
+    [
+      { $: "bytes", v: "AQI=" },
+      "a=b+c",
+      { $: "bytes", v: Buffer.from("from a request").toString("base64") },
+    ],
+  );
   assert.match(args[1].headers["content-type"], /^application\/x-www-form-urlencoded/);
   assert.equal(value.length, 3);
   for (const said of value) assert.match(said, /fetch cannot send .* as its body; send /);
 });
 
 test("bytes of the host are the body's bytes, and a status without a body has none", async () => {
-  const bytes = await run("return [...new Uint8Array(await (await fetch('https://a.example/')).arrayBuffer())];", {
-    status: 200,
-    headers: {},
-    body: { $: "bytes", v: "AP8=" },
-  });
+  const bytes = await run(
+    "return [...new Uint8Array(await (await fetch('https://a.example/')).arrayBuffer())];",
+    {
+      status: 200,
+      headers: {},
+      body: { $: "bytes", v: "AP8=" },
+    },
+  );
   assert.deepEqual(bytes.value, [0, 255]);
-  const empty = await run("const r = await fetch('https://a.example/'); return [r.status, await r.text()];", { status: 204, body: "" });
+  const empty = await run(
+    "const r = await fetch('https://a.example/'); return [r.status, await r.text()];",
+    { status: 204, body: "" },
+  );
   assert.deepEqual(empty.value, [204, ""]);
 });
 
@@ -78,7 +91,10 @@ test("a request that is aborted rejects with its reason", async () => {
 });
 
 test("without a host that allows it nothing is reached", async () => {
-  const { value } = await run("return await fetch('https://example.com/').catch((e) => e.message);", null);
+  const { value } = await run(
+    "return await fetch('https://example.com/').catch((e) => e.message);",
+    null,
+  );
   assert.match(value, /http\.fetch/);
   const wrong = await run("return await fetch('not a url').catch((e) => e.name);");
   assert.deepEqual([wrong.value, wrong.args], ["TypeError", []]);

@@ -43,7 +43,10 @@ test("calls, lines and values stay with their invocation", async () => {
     assert.equal(calls.length, 10);
     assert.ok(calls.every((/** @type {any} */ call) => call.args.id === id));
     assert.equal(logs.length, 20);
-    assert.ok(logs.every((/** @type {any} */ [, , text]) => text.split(" ")[1] === String(id)), JSON.stringify(logs));
+    assert.ok(
+      logs.every((/** @type {any} */ [, , text]) => text.split(" ")[1] === String(id)),
+      JSON.stringify(logs),
+    );
   }
 });
 
@@ -91,7 +94,10 @@ test("an invocation's rejections, deadlock and budget are its own", async () => 
     ],
     { invocation: { budgetMs: 600 } },
   );
-  assert.deepEqual(runs.map((/** @type {any} */ { end }) => end.value ?? end.end), ["done", "deadlocked", "timed_out", 3, "done"]);
+  assert.deepEqual(
+    runs.map((/** @type {any} */ { end }) => end.value ?? end.end),
+    ["done", "deadlocked", "timed_out", 3, "done"],
+  );
   for (const id of [0, 4]) assert.match(runs[id].logs[0][2], new RegExp(`unheard ${id}`));
   for (const id of [1, 2, 3]) assert.deepEqual(runs[id].logs, []);
 });
@@ -103,5 +109,11 @@ test("the export that is asked for is the one that is called", async () => {
     invocation: { export: "greet" },
   });
   assert.equal(error, undefined);
-  assert.deepEqual(runs.map((/** @type {any} */ { end }) => end.value), [{ name: "greet", params: 1 }, { name: "greet", params: 2 }]);
+  assert.deepEqual(
+    runs.map((/** @type {any} */ { end }) => end.value),
+    [
+      { name: "greet", params: 1 },
+      { name: "greet", params: 2 },
+    ],
+  );
 });

@@ -30,7 +30,7 @@ for (const { name, js, tagged, refused, path } of VECTORS) {
   } else {
     test(`refused: ${name}`, async () => {
       const thrown = await thrownBy(async () => encode(valueOf(js), LIMIT, ignore));
-      assert.ok(Refusal.is(thrown), String(thrown));
+      assert.ok(Refusal.is(thrown), "not refused");
       assert.deepEqual([thrown.refused, thrown.path], [refused, path]);
     });
   }

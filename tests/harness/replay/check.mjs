@@ -109,7 +109,8 @@ async function history(main, seed) {
     while (end === null && simulation.steps < crashAt) {
       await drain();
       if (end !== null) break;
-      if (simulation.idle || simulation.steps > MAX_STEPS) return { stuck: true, stats, record, world };
+      if (simulation.idle || simulation.steps > MAX_STEPS)
+        return { stuck: true, stats, record, world };
       await simulation.step();
     }
     if (end === null) {

@@ -166,10 +166,10 @@ async function answer(request, env) {
       // The harness over the same lent function as the floor has: what the harness costs, without a host.
       const invocation = { ...invocationOf({ seed: "0".repeat(64) }), ...body.invocation };
       const t0 = Date.now();
-      const end = await load(env, "harness.js", { ...(body.harness ?? harness), "program.js": body.program }).evaluate(
-        JSON.stringify(invocation),
-        async () => '{"value":1}',
-      );
+      const end = await load(env, "harness.js", {
+        ...(body.harness ?? harness),
+        "program.js": body.program,
+      }).evaluate(JSON.stringify(invocation), async () => '{"value":1}');
       return { end: JSON.parse(end), ms: Date.now() - t0 };
     }
     default:
