@@ -10,6 +10,7 @@ import { start } from "./support/workerd.mjs";
 const CASES = new URL("../cases/sandbox/", import.meta.url);
 const FILES = ["values", "errors", "logs", "tools", "deadlines", "isolation", "lifecycle"];
 
+/** @type {Record<string, string>} */
 const SKIPPED = {
   "isolation: a static import is refused before anything runs": "needs code::prepare",
   "isolation: node modules cannot be loaded at run time": "needs code::prepare",
@@ -21,7 +22,13 @@ const SKIPPED = {
   "lifecycle: waiting in line costs no budget": "needs permits",
 };
 
-/** Texts and bytes that JSON would make long or cannot hold. */
+/**
+ * Texts and bytes that JSON would make long or cannot hold.
+ *
+ * @param {any} value
+ * @param {(base64: string) => any} bytes
+ * @returns {any}
+ */
 function expand(value, bytes) {
   if (Array.isArray(value)) return value.map((part) => expand(part, bytes));
   if (typeof value !== "object" || value === null) return value;
@@ -39,7 +46,7 @@ function expand(value, bytes) {
   return out;
 }
 
-/** Tagged JSON as the plain form; what `src/run/value.rs` does. */
+/** Tagged JSON as the plain form; what `src/run/value.rs` does. @param {any} value @returns {any} */
 function plain(value) {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
@@ -70,7 +77,7 @@ function plain(value) {
   }
 }
 
-function object(entries) {
+function object(/** @type {any} */ entries) {
   const out = {};
   for (const [key, value] of entries) {
     if (value?.$ === "undefined") continue;
@@ -84,10 +91,14 @@ function object(entries) {
   return out;
 }
 
-/** What the host makes of an end. */
-function outcomeOf({ end, replies, calls }, budgetMs) {
-  const kindOfCall = (n) => new Map(replies).get(n)?.error?.kind;
-  const failed = (kind, message) => ({ outcome: "failed", kind, message });
+/** What the host makes of an end. @param {any} answer @param {number} budgetMs @returns {any} */
+function outcomeOf({ end, replies }, budgetMs) {
+  const kindOfCall = (/** @type {any} */ n) => new Map(replies).get(n)?.error?.kind;
+  const failed = (/** @type {any} */ kind, /** @type {any} */ message) => ({
+    outcome: "failed",
+    kind,
+    message,
+  });
   const span = budgetMs % 1000 === 0 ? `${budgetMs / 1000}s` : `${budgetMs}ms`;
   switch (end.end) {
     case "finished":
@@ -116,15 +127,16 @@ function outcomeOf({ end, replies, calls }, budgetMs) {
   }
 }
 
-const bytesTag = (base64) => ({ $: "bytes", v: base64 });
+const bytesTag = (/** @type {any} */ base64) => ({ $: "bytes", v: base64 });
 
+/** @type {Awaited<ReturnType<typeof start>>} */
 let workerd;
 before(async () => {
   workerd = await start();
 });
 after(() => workerd.stop());
 
-async function runOnce(file, it) {
+async function runOnce(/** @type {any} */ file, /** @type {any} */ it) {
   const { code, params = {}, tools = {}, budgetMs = 5_000, cancelAfterMs, expect } = it;
   const answer = await workerd.post(
     "/run",
@@ -150,25 +162,29 @@ async function runOnce(file, it) {
   if (Object.hasOwn(expect, "value")) {
     assert.deepEqual(
       got.value,
-      expand(expect.value, (base64) => ({ $bytes: base64 })),
+      expand(expect.value, (/** @type {any} */ base64) => ({ $bytes: base64 })),
       said.slice(0, 300),
     );
   }
-  for (const part of expect.messageIncludes ?? [])
+  for (const part of expect.messageIncludes ?? []) {
     assert.ok(got.message.includes(part), `${part} in ${got.message}`);
+  }
   let from = 0;
   for (const line of expect.logs ?? []) {
     const at = answer.logs.findIndex(
-      ([, level, text], i) =>
+      (/** @type {any} */ [, level, text], /** @type {number} */ i) =>
         i >= from &&
         level === line.level &&
         (line.text === undefined || text === line.text) &&
-        (line.textIncludes ?? []).every((part) => text.includes(part)),
+        (line.textIncludes ?? []).every((/** @type {any} */ part) => text.includes(part)),
     );
     assert.ok(at >= 0, `${JSON.stringify(line)} in ${JSON.stringify(answer.logs.slice(0, 20))}`);
     from = at + 1;
   }
-  const bytes = answer.logs.reduce((sum, [, , text]) => sum + Buffer.byteLength(text), 0);
+  const bytes = answer.logs.reduce(
+    (/** @type {number} */ sum, /** @type {any} */ [, , text]) => sum + Buffer.byteLength(text),
+    0,
+  );
   assert.ok(bytes <= 65_536 && answer.logs.length <= 1_000, `logs of ${bytes} bytes`);
   for (const [tool, times] of Object.entries(expect.calls ?? {})) {
     assert.equal(answer.started[tool] ?? 0, times, `calls of ${tool}`);
@@ -178,8 +194,9 @@ async function runOnce(file, it) {
 for (const file of FILES) {
   const path = new URL(`${file}.json`, CASES);
   const cases = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : [];
-  if (cases.length === 0)
+  if (cases.length === 0) {
     test(`${file}.json`, { skip: "tests/cases/sandbox is not here" }, () => {});
+  }
   for (const it of cases) {
     const name = `${file}: ${it.name}`;
     test(name, { skip: SKIPPED[name] ?? false }, async () => {

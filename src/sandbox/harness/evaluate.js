@@ -5,7 +5,7 @@ import { Attempt } from "./attempt.js";
 import { Large, Refusal, decode, encode, explain, isTagged, quote } from "./codec.js";
 import { createConsole } from "./console.js";
 import { Calls } from "./dispatch.js";
-import { createRenderer, placeIn, placeOf, stackOf } from "./errors.js";
+import { createRenderer, placeOf } from "./errors.js";
 import { show } from "./format.js";
 import { replaceGlobals } from "./globals.js";
 import { createGuard } from "./guard.js";
@@ -181,7 +181,7 @@ export class Evaluation {
       return `"end":"too_large","what":"result","bytes":${thrown.bytes},"limit":${this.limits.resultBytes}`;
     }
     const origin = this.calls.originOf(thrown);
-    const place = placeOf(thrown) ?? (origin?.site ? placeIn(stackOf(origin.site)) : null);
+    const place = placeOf(thrown);
     const described = describedJson(this.renderer.describe(thrown));
     const text = quote(this.renderer.render(thrown));
     const fault = thrown === this.guard.failure ? "timed_out" : (origin?.fault ?? null);

@@ -7,6 +7,8 @@ import { pathToFileURL } from "node:url";
 
 const HARNESS = new URL("../../../src/sandbox/harness/", import.meta.url);
 
+/* eslint no-template-curly-in-string: off -- the pieces are source text */
+
 /** @typedef {[file: string, find: string, replace: string][]} Edits */
 
 /**
