@@ -4,6 +4,7 @@
 //! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
 
 pub mod egress;
+pub mod emit;
 pub mod http;
 pub mod names;
 pub mod service;
@@ -12,6 +13,7 @@ pub mod storage;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::store::db::Db;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
@@ -35,10 +37,12 @@ pub struct Tools {
     config: Rc<Config>,
     service: Option<service::Service>,
     caller: Caller,
+    emitted: emit::Emitted,
 }
 
 /// The built-in tools: name, and whether a call only reads.
 const BUILT_IN: &[(&str, bool)] = &[
+    ("emit", true),
     ("http.fetch", false),
     ("storage.delete", false),
     ("storage.get", true),
@@ -62,13 +66,19 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        Ok(Self { db, config, service, caller })
+        Ok(Self { db, config, service, caller, emitted: emit::Emitted::default() })
     }
 
     /// Whether a call of `path` only reads, so that it need not be written down before it is made.
     #[must_use]
     pub fn only_reads(&self, path: &str) -> bool {
         BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
+    }
+
+    /// What the program has emitted for the person, in plain form, in order.
+    #[must_use]
+    pub fn emitted(&self) -> Vec<Box<RawValue>> {
+        self.emitted.values()
     }
 
     /// Calls a tool. `arguments` and the answer are tagged JSON. Dropping the future stops the
@@ -79,6 +89,7 @@ impl Tools {
     /// What the tool failed with, or why it was not called.
     pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
         let answer = match path {
+            "emit" => self.emitted.take(arguments),
             "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
             "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
