@@ -86,3 +86,14 @@ CREATE TABLE storage (
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (principal, key)
 ) STRICT, WITHOUT ROWID;
+
+-- Runs that wait for a permit. A running row is the permit itself (its lease is its term); a row here
+-- is a place in line, which its waiter keeps alive by asking again.
+CREATE TABLE line (
+  run_id     TEXT    PRIMARY KEY,
+  principal  TEXT    NOT NULL,
+  joined_at  INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX line_of_principal ON line (principal, expires_at, joined_at);

@@ -12,7 +12,7 @@ import { installNodeModules } from "./setup.mjs";
 const USAGE = "usage: npm run migrate -- [--state DIR]";
 
 await script(import.meta.url, async () => {
-  const { values } = options({ state: { type: "string" } }, USAGE);
+  const { values } = options({ state: { type: "string" } }, { usage: USAGE });
   const state = values.state === undefined ? STATE : path.resolve(values.state);
   await installNodeModules();
   const applied = await migrate(state);

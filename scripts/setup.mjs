@@ -105,9 +105,11 @@ function readPackages(file) {
 async function requireCompilers() {
   /** @type {string[]} */
   const missing = [];
+  // rustup's proxies would install the toolchain by the way, and say nothing meanwhile.
+  const env = childEnv({ RUSTUP_AUTO_INSTALL: "0" });
   const [rustup, cargo, cc] = await Promise.all([
-    run("rustup", ["--version"]),
-    run("cargo", ["--version"]),
+    run("rustup", ["--version"], { env }),
+    run("cargo", ["--version"], { env }),
     run(process.env.CC ?? "cc", ["--version"]),
   ]);
   if (rustup.missing || (cargo.missing && !rustup.ok)) {

@@ -30,12 +30,13 @@ await script(import.meta.url, async () => {
   const began = Date.now();
   const { values } = options(
     { port: { type: "string" }, state: { type: "string" }, help: { type: "boolean" } },
-    USAGE,
+    { usage: USAGE },
   );
   if (values.help) {
     console.log(USAGE);
     return;
   }
+  const given = tokenOfEnvironment();
   const port = await freePort(values.port);
   const state = values.state === undefined ? STATE : path.resolve(values.state);
   fs.mkdirSync(state, { recursive: true });
@@ -45,7 +46,6 @@ await script(import.meta.url, async () => {
   if (applied.length > 0) console.log(`Applied ${applied.join(", ")}`);
 
   const secrets = localSecrets();
-  const given = tokenOfEnvironment();
   const token = given ?? secrets.HOLDFAST_ADMIN_TOKEN ?? "";
   await freePort(String(port)); // a build is long enough for somebody else to take it
   const server = await startWrangler(port, state, given);
@@ -117,10 +117,11 @@ function tokenOfEnvironment() {
   const token = process.env.HOLDFAST_ADMIN_TOKEN;
   if (!token) return undefined;
   // What RFC 6750 lets a bearer token have; nothing of it needs an escape in a file of variables.
-  if (/^[\w.~+/-]+=*$/.test(token)) return token;
+  // The length is what src/config.rs asks for.
+  if (/^[\w.~+/-]+=*$/.test(token) && token.length >= 16) return token;
   throw new Refusal(
-    "HOLDFAST_ADMIN_TOKEN of the environment is no bearer token: " +
-      "it may have letters, digits and - . _ ~ + / and end in =.",
+    "HOLDFAST_ADMIN_TOKEN of the environment does not serve as a bearer token: it needs 16 " +
+      "characters or more, letters, digits and - . _ ~ + / with = at the end only.",
   );
 }
 
@@ -148,6 +149,7 @@ async function startWrangler(port, state, token) {
       ...wrangler,
       ...["dev", "--ip", HOST, "--port", String(port), "--inspector-port", "0"],
       ...["--persist-to", state, "--show-interactive-dev-session=false"],
+      ...["--var", "HOLDFAST_ALLOWED_ORIGINS:loopback"],
       ...(commit.ok ? ["--var", `COMMIT_SHA:${commit.text.trim()}`] : []),
       ...files,
     ],

@@ -16,6 +16,8 @@ import { NODE_BIN, ROOT } from "./lib/places.mjs";
 import { setUp } from "./setup.mjs";
 import { WASM_TARGET } from "./versions.mjs";
 
+const USAGE = "usage: npm test -- [STAGE | tests/…/FILE.test.mjs]…";
+
 const MINUTE_MS = 60_000;
 
 /** No stage takes nearly so long, cargo's first build on two cores included. */
@@ -217,7 +219,7 @@ async function runStage({ commands, count, note }) {
 }
 
 await script(import.meta.url, async () => {
-  const { positionals } = options({}, "usage: npm test -- [STAGE | tests/…/FILE.test.mjs]…");
+  const { positionals } = options({}, { usage: USAGE, positionals: true });
   const noSkip = process.env.HOLDFAST_NO_SKIP === "1";
   await setUp();
   const plan = chosen(positionals);

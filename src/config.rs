@@ -1,7 +1,9 @@
 //! Every variable and secret, typed, checked once. Each error names the variable.
 
 use crate::error::{Code, Fault};
+use crate::mcp::Origins;
 use crate::run::surface::Surface;
+use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
 
 /// The configuration of this deployment.
@@ -12,15 +14,20 @@ pub struct Config {
     pub admin_token: Option<String>,
     /// `HOLDFAST_HTTP_HOSTS`: where `http.fetch` may go; nowhere by default.
     pub http_hosts: HostRules,
-    /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call, separated by commas.
-    /// Loopback is allowed in addition when the request itself came over loopback.
-    pub allowed_origins: Vec<String>,
+    /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call `/mcp`, separated by
+    /// commas; the word `loopback`, for development, stands for pages of this machine.
+    pub allowed_origins: Origins,
     /// `HOLDFAST_GUARD`: `on` (default) or `off`. Off where the platform enforces CPU time.
     pub guard: bool,
     /// `HOLDFAST_TOOLS_SERVICE`: name of a service binding whose methods are tools.
     pub tools_service: Option<String>,
     /// `COMMIT_SHA` of what is deployed; `dev` for a local build.
     pub commit_sha: String,
+    /// `HOLDFAST_PERMITS`, `HOLDFAST_PERMITS_PRINCIPAL`, `HOLDFAST_LINE`: attempts at once in all
+    /// and of one principal, and places in a principal's line.
+    pub permits: Permits,
+    /// `HOLDFAST_PERMIT_WAIT_MS`: how long a run may wait in line.
+    pub permit_wait_ms: u64,
     budgets: [(Surface, u64); 3],
 }
 
@@ -52,9 +59,11 @@ impl Config {
             Some("off") => false,
             Some(_) => return Err(wrong("HOLDFAST_GUARD", "must be on or off")),
         };
-        let allowed_origins = lookup("HOLDFAST_ALLOWED_ORIGINS")
-            .map(|text| text.split(',').map(|origin| origin.trim().to_owned()).collect())
-            .unwrap_or_default();
+        let origins = lookup("HOLDFAST_ALLOWED_ORIGINS").unwrap_or_default();
+        let allowed_origins = Origins::parse(&origins).map_err(|entry| {
+            let what = format!("{entry:?} is no origin; write https://app.example.com or loopback");
+            wrong("HOLDFAST_ALLOWED_ORIGINS", &what)
+        })?;
         let budget = |surface: Surface, name: &str| -> Result<(Surface, u64), Fault> {
             let most = surface.budget_ms();
             match lookup(name) {
@@ -65,7 +74,24 @@ impl Config {
                 },
             }
         };
+        let count = |name: &str, default: u64, most: u64| -> Result<u64, Fault> {
+            match lookup(name) {
+                None => Ok(default),
+                Some(text) => match text.trim().parse::<u64>() {
+                    Ok(count) if (1..=most).contains(&count) => Ok(count),
+                    _ => Err(wrong(name, &format!("must be a whole number from 1 to {most}"))),
+                },
+            }
+        };
+        let all = count("HOLDFAST_PERMITS", 64, 10_000)?;
+        let permits = Permits {
+            all,
+            principal: count("HOLDFAST_PERMITS_PRINCIPAL", 32, 10_000)?.min(all),
+            line: count("HOLDFAST_LINE", 8, 1_000)?,
+        };
         Ok(Self {
+            permits,
+            permit_wait_ms: count("HOLDFAST_PERMIT_WAIT_MS", 60_000, 600_000)?,
             admin_token,
             http_hosts,
             allowed_origins,
@@ -123,6 +149,9 @@ mod tests {
             ("HOLDFAST_BUDGET_EXECUTE_MS", "90s"),
             ("HOLDFAST_BUDGET_WORKFLOW_MS", "0"),
             ("HOLDFAST_HTTP_HOSTS", "http://"),
+            ("HOLDFAST_ALLOWED_ORIGINS", "*"),
+            ("HOLDFAST_PERMITS", "0"),
+            ("HOLDFAST_LINE", "many"),
         ] {
             let fault = read(&[(name, value)]).unwrap_err();
             assert!(fault.message.starts_with(name), "{}", fault.message);

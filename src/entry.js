@@ -11,10 +11,12 @@ export default class Api extends WorkerEntrypoint {
   #rust = new Rust(this.ctx, this.env);
 
   /** @param {Request} request */
+  /** @param {Request} request */
   fetch(request) {
     return this.#rust.fetch(request);
   }
 
+  /** @param {import("@cloudflare/workers-types").ScheduledController} event */
   scheduled(event) {
     return this.#rust.scheduled(event);
   }
@@ -25,6 +27,11 @@ export default class Api extends WorkerEntrypoint {
  * the program left running ends with it.
  */
 export class Attempt extends WorkerEntrypoint {
+  /**
+   * @param {string} order JSON, see src/attempt/order.rs
+   * @param {() => Promise<string>} aborted settles with the reason when the caller has left
+   * @returns {Promise<string>}
+   */
   start(order, aborted) {
     return new Rust(this.ctx, this.env).startAttempt(order, aborted);
   }

@@ -3,6 +3,7 @@
 //! | Module | Lives there |
 //! |---|---|
 //! | [`api`] | HTTP: one file a resource |
+//! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
@@ -26,6 +27,7 @@ pub mod config;
 pub mod entry;
 pub mod error;
 pub mod hex;
+pub mod mcp;
 pub mod platform;
 pub mod run;
 pub mod runs;

@@ -190,13 +190,13 @@ pub async fn get(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
 pub struct Page<'a> {
     /// At most so many; 20 without.
     pub limit: Option<&'a str>,
-    /// The `cursor` of the page before.
+    /// The `nextCursor` of the page before.
     pub cursor: Option<&'a str>,
     /// Only runs that stand so.
     pub status: Option<&'a str>,
 }
 
-/// Lists a principal's runs: `{runs: [...], cursor?}`.
+/// Lists a principal's runs: `{runs: [...], nextCursor?}`.
 ///
 /// # Errors
 ///
@@ -219,7 +219,7 @@ pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, F
     let cursor = match page.cursor {
         None => None,
         Some(text) => Some(read_cursor(text).ok_or_else(|| {
-            Fault::invalid("cursor", "must be the cursor of the page before, unchanged")
+            Fault::invalid("cursor", "must be the nextCursor of the page before, unchanged")
         })?),
     };
     let mut rows =
@@ -230,7 +230,7 @@ pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, F
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at, row.id));
     let runs: Vec<Value> = rows.iter().map(summary).collect();
     Ok(match next {
-        Some(cursor) => json!({ "runs": runs, "cursor": cursor }),
+        Some(cursor) => json!({ "runs": runs, "nextCursor": cursor }),
         None => json!({ "runs": runs }),
     }
     .to_string())

@@ -69,6 +69,20 @@ fn autonomous_compute_over_the_budget_ends_it_within_the_grace() {
 }
 
 #[test]
+fn a_deadlock_that_the_harness_tells_late_is_still_a_deadlock() {
+    let late = |now, text| {
+        let mut run = started(1_000);
+        assert_eq!(run.on(now, Event::Tick), []);
+        let commands = run.on(now + 50, ended(text));
+        let [Command::Finish(outcome)] = commands.as_slice() else { panic!("{commands:?}") };
+        code_of(outcome)
+    };
+    assert_eq!(late(1_000 + GRACE_MS, r#"{"end":"deadlocked"}"#), Code::Deadlocked);
+    let finished = r#"{"end":"finished","value":1}"#;
+    assert_eq!(late(1_000 + GRACE_MS, finished), Code::BudgetSpent, "a late value is no value");
+}
+
+#[test]
 fn a_dispatch_that_outlasts_the_budget_does_not_end_it() {
     let mut run = started(1_000);
     assert_eq!(run.on(10, arrive(0)), [Command::Call { n: 0 }]);

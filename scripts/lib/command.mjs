@@ -159,11 +159,11 @@ export function pause(ms) {
  *
  * @template {import("node:util").ParseArgsOptionsConfig} T
  * @param {T} known
- * @param {string} [usage]
+ * @param {{usage?: string, positionals?: boolean}} [more] `positionals`: it takes some
  */
-export function options(known, usage = "") {
+export function options(known, { usage = "", positionals = false } = {}) {
   try {
-    return parseArgs({ options: known, allowPositionals: true });
+    return parseArgs({ options: known, allowPositionals: positionals });
   } catch (error) {
     throw new Refusal([error instanceof Error ? error.message : error, usage].join("\n").trim());
   }

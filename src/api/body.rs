@@ -61,7 +61,11 @@ pub async fn json<T: DeserializeOwned>(req: &mut Request) -> Result<T, Fault> {
 ///
 /// `invalid_request` with the field, or the place.
 pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(body).map_err(|error| {
+    // From text, as everywhere: the parser for bytes would be in the Wasm a second time.
+    let Ok(body) = std::str::from_utf8(body) else {
+        return Err(Fault::new(Code::InvalidJson, "The body is not JSON: it is not UTF-8."));
+    };
+    serde_json::from_str(body).map_err(|error| {
         let text = error.to_string();
         let what = text.split(" at line ").next().unwrap_or_default();
         if error.is_data() {

@@ -5,6 +5,7 @@
 pub mod auth;
 pub mod body;
 pub mod health;
+pub mod mcp;
 pub mod runs;
 pub mod streaming;
 pub mod tokens;
@@ -45,10 +46,14 @@ async fn route(req: Request, env: Env, ctx: Context) -> Result<Response, Fault> 
         allow(&req, &[Method::Get, Method::Head])?;
         return health::answer(&env);
     }
+    if let Some(answer) = crate::mcp::well_known(&path) {
+        return mcp::respond(answer);
+    }
     let config = Rc::new(Config::of(&env)?);
     let db = Rc::new(Db::of(&env)?);
     let app = App { env, ctx: Rc::new(ctx), config, db };
     match segments.as_slice() {
+        ["mcp"] => mcp::answer(&app, req).await,
         ["v1", "runs"] => {
             allow(&req, &[Method::Get, Method::Post])?;
             if req.method() == Method::Post {

@@ -2,6 +2,7 @@
 
 use super::message::{Kind, Message};
 use super::order::Order;
+use super::permit;
 use super::recorder::Recorder;
 use crate::code;
 use crate::config::Config;
@@ -50,33 +51,24 @@ pub async fn run<S: Sandbox>(
     sandbox: &S,
     aborted: js_sys::Function,
 ) -> Result<String, Fault> {
-    let now = now_ms();
-    let recorder = Recorder::new(Rc::clone(&db));
-    recorder.push(runs::begin(&runs::Beginning {
-        id: &order.run_id,
-        principal: &order.principal,
-        surface: order.surface,
-        label: order.label.as_deref(),
-        budget_ms: order.limits.budget_ms,
-        created_at: order.arrived_at,
-        source: &order.source,
-        params: order.params.get(),
-        fence: order.fence,
-        now,
-    }));
     let options = code::Options { guard: config.guard, ambient: AMBIENT };
-    let prepared = match code::prepare(&order.source, &options) {
-        Ok(prepared) => prepared,
-        Err(refusal) => {
-            let mut attempt = Attempt::new(order, db, tools, recorder, now);
-            attempt.warnings.clear();
-            return attempt.end(Outcome::Failed(refused(&refusal)), None).await;
+    let prepared = code::prepare(&order.source, &options);
+    let invocation = invocation_of(&order)?;
+    let left = caller_left(aborted).boxed_local().fuse();
+    let (begun_at, left) = match permit::wait(&db, &order, config, left).await? {
+        permit::Waited::Begun { at, left } => (at, left),
+        permit::Waited::Left(why) => {
+            return Err(Fault::new(Code::Cancelled, format!("The run was cancelled: {why}.")));
         }
     };
-    let invocation = invocation_of(&order)?;
-    let mut attempt = Attempt::new(order, db, tools, recorder, now);
+    let recorder = Recorder::new(Rc::clone(&db));
+    let mut attempt = Attempt::new(order, db, tools, recorder, begun_at);
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(refusal) => return attempt.end(Outcome::Failed(refused(&refusal)), None).await,
+    };
     attempt.warnings.extend(prepared.warnings.iter().cloned());
-    let (outcome, arrivals) = attempt.watch(sandbox, &prepared, &invocation, aborted).await;
+    let (outcome, arrivals) = attempt.watch(sandbox, &prepared, &invocation, left).await;
     attempt.end(outcome, Some(arrivals)).await
 }
 
@@ -159,7 +151,7 @@ impl Attempt {
         sandbox: &S,
         prepared: &code::Prepared,
         invocation: &str,
-        aborted: js_sys::Function,
+        left: permit::Left,
     ) -> (Outcome, mpsc::UnboundedReceiver<Arrival>) {
         let (sender, mut arrivals) = mpsc::unbounded::<Arrival>();
         let host: Host = Rc::new(move |text| {
@@ -170,7 +162,6 @@ impl Attempt {
         });
         let limits = self.order.limits.clone();
         let evaluated = sandbox.evaluate(&prepared.module, invocation, &limits, host).fuse();
-        let left = caller_left(&aborted).fuse();
         pin_mut!(evaluated, left);
         let recorder = self.recorder.clone();
         let db = Rc::clone(&self.db);
@@ -430,25 +421,19 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return self.unstored(&outcome, now, &error.0).await;
+            return Ok(self.unstored(&outcome, now, &error.0).await);
+        }
+        if self.recorder.changed() == 0 {
+            // Whoever took the run over, or the first of two writes, has the word.
+            return Ok(runs::response(&self.db, &self.order.run_id).await?.unwrap_or(response));
         }
         Ok(response)
     }
 
-    /// The outcome could not be stored. A run that never began is refused; one that ran is still
-    /// answered, and says so.
-    async fn unstored(
-        &mut self,
-        outcome: &Outcome,
-        now: u64,
-        cause: &str,
-    ) -> Result<String, Fault> {
+    /// The outcome could not be stored: it is still answered, and says so.
+    async fn unstored(&mut self, outcome: &Outcome, now: u64, cause: &str) -> String {
         if let Ok(Some(stored)) = runs::response(&self.db, &self.order.run_id).await {
-            return Ok(stored);
-        }
-        if self.recorder.is_unwritten() {
-            // Effects wait for the record, so none was made: there is no run, and no answer but this.
-            return Err(StoreError(cause.to_owned()).into());
+            return stored;
         }
         worker::console_error!(
             "run {}: its outcome could not be stored: {cause}",
@@ -457,7 +442,7 @@ impl Attempt {
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
-        Ok(self.response(outcome, now))
+        self.response(outcome, now)
     }
 
     /// Turns the program's tagged value into its plain form, once; what was lost is a warning.

@@ -16,8 +16,8 @@ pub struct Message {
     /// The tool.
     #[serde(default)]
     pub path: String,
-    /// The argument, tagged JSON.
-    #[serde(default)]
+    /// The argument, tagged JSON; `null` is an argument too.
+    #[serde(default, deserialize_with = "present")]
     pub args: Option<Box<RawValue>>,
     /// What a step's function gave, as a reply.
     #[serde(default)]
@@ -47,6 +47,14 @@ pub enum Kind {
     Done,
 }
 
+/// Takes what is there, `null` included, where an `Option` would take it for absent.
+fn present<'de, D>(value: D) -> Result<Option<Box<RawValue>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    Box::deserialize(value).map(Some)
+}
+
 /// The longest path of a tool; longer ones name nothing.
 const MAX_PATH_BYTES: usize = 512;
 
@@ -68,5 +76,23 @@ impl Message {
     #[must_use]
     pub fn arguments(&self) -> &str {
         self.args.as_deref().map_or("{}", RawValue::get)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! An argument arrives as it was sent.
+
+    use super::*;
+
+    #[test]
+    fn only_an_argument_that_is_not_there_is_an_empty_object() {
+        let arguments = |args: &str| {
+            let text = format!(r#"{{"t":"call","n":0,"path":"a"{args}}}"#);
+            Message::read(&text).map(|message| message.arguments().to_owned())
+        };
+        assert_eq!(arguments("").as_deref(), Ok("{}"));
+        assert_eq!(arguments(r#","args":null"#).as_deref(), Ok("null"));
+        assert_eq!(arguments(r#","args":[ 1 ]"#).as_deref(), Ok("[ 1 ]"));
     }
 }

@@ -6,6 +6,7 @@
 pub mod driver;
 pub mod message;
 pub mod order;
+pub mod permit;
 pub mod recorder;
 
 pub use driver::run;

@@ -22,6 +22,8 @@ struct Queue {
     /// How many statements were ever queued, and how many of them are stored.
     queued: u64,
     stored: u64,
+    /// Rows that the last statement changed.
+    changed: u64,
     listeners: Vec<(u64, oneshot::Sender<()>)>,
 }
 
@@ -72,10 +74,10 @@ impl Recorder {
         self.queue.borrow().waiting.is_empty()
     }
 
-    /// Whether nothing at all is stored: then there is no run.
+    /// Rows that the last statement written changed: none, when another has the fence.
     #[must_use]
-    pub fn is_unwritten(&self) -> bool {
-        self.queue.borrow().stored == 0
+    pub fn changed(&self) -> u64 {
+        self.queue.borrow().changed
     }
 
     /// Writes one batch of what waits. One caller at a time: the driver.
@@ -88,14 +90,17 @@ impl Recorder {
         if batch.is_empty() {
             return Ok(());
         }
-        if let Err(first) = self.db.batch(&batch).await {
+        let changes = match self.db.batch(&batch).await {
+            Ok(changes) => changes,
             // Every statement of an attempt can be written twice: once more for a passing fault.
-            self.db
+            Err(first) => self
+                .db
                 .batch(&batch)
                 .await
-                .map_err(|second| StoreError(format!("{first}; again: {second}")))?;
-        }
+                .map_err(|second| StoreError(format!("{first}; again: {second}")))?,
+        };
         let mut queue = self.queue.borrow_mut();
+        queue.changed = changes.last().copied().unwrap_or_default();
         queue.stored = queue.stored.saturating_add(u64::try_from(batch.len()).unwrap_or(0));
         let stored = queue.stored;
         let (heard, waiting) =

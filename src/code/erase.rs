@@ -133,13 +133,14 @@ impl<'s, 'e, 't> Erase<'s, 'e, 't> {
     fn modifiers(&mut self, member: Span, key: &PropertyKey<'_>) {
         let mut first = true;
         for (word, span) in scan::words(self.text, member.start, key.span().start) {
-            match word {
-                "public" | "private" | "protected" | "readonly" | "override" | "declare" => {
-                    // Before the first word that stays, a member ended here.
-                    if first { self.edits.blank_statement(span) } else { self.edits.blank(span) }
-                }
-                _ => first = false,
+            if matches!(
+                word,
+                "public" | "private" | "protected" | "readonly" | "override" | "declare"
+            ) {
+                // A word that stood between two members keeps them apart.
+                if first { self.edits.blank_statement(span) } else { self.edits.blank(span) }
             }
+            first = false;
         }
     }
 

@@ -54,6 +54,30 @@ impl Context<'_, '_> {
         }
     }
 
+    /// Gives a module of a package its form, its exports and imports aside.
+    pub(super) fn module(&mut self, program: &Program<'_>) {
+        if let Some(hashbang) = &program.hashbang {
+            self.edits.blank(hashbang.span);
+        }
+        for statement in program.body.iter().filter(|statement| !is_erased(statement)) {
+            match statement {
+                Statement::ImportDeclaration(_)
+                | Statement::ExportAllDeclaration(_)
+                | Statement::ExportFromDeclaration(_)
+                | Statement::ExportNamedDeclaration(_) => {
+                    self.edits.blank_statement(statement.span());
+                }
+                Statement::ExportDefaultDeclaration(it) => {
+                    self.export_default(it);
+                }
+                Statement::ExportDeclaration(it) => {
+                    self.edits.blank(Span::new(it.span.start, it.declaration.span().start));
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn program(&mut self, program: &Program<'_>) -> Form {
         let mut form = Form::default();
         if let Some(hashbang) = &program.hashbang {
@@ -65,10 +89,10 @@ impl Context<'_, '_> {
             match statement {
                 Statement::ImportDeclaration(it) => self.import(it, &mut form.before),
                 Statement::ExportAllDeclaration(it) => {
-                    self.refuse_module(it.span, &it.source.value)
+                    self.refuse_module(it.span, &it.source.value);
                 }
                 Statement::ExportFromDeclaration(it) => {
-                    self.refuse_module(it.span, &it.source.value)
+                    self.refuse_module(it.span, &it.source.value);
                 }
                 Statement::ExportNamedDeclaration(it) => {
                     self.edits.blank_statement(it.span);
@@ -104,11 +128,11 @@ impl Context<'_, '_> {
             };
             return form;
         }
-        if let [statement] = own.as_slice() {
-            if let Some(name) = declared_function(statement) {
-                form.after = format!("return {name}({params})");
-                return form;
-            }
+        if let [statement] = own.as_slice()
+            && let Some(name) = declared_function(statement)
+        {
+            form.after = format!("return {name}({params})");
+            return form;
         }
         // A function declared below is there from the start: what stands before it comes last.
         let last = own.iter().rev().find(|statement| declared_function(statement).is_none());
@@ -251,7 +275,7 @@ fn declared_function(statement: &Statement<'_>) -> Option<String> {
 }
 
 /// Whether an expression is a function, parentheses and types aside.
-fn is_function(expression: &Expression<'_>) -> bool {
+pub(super) fn is_function(expression: &Expression<'_>) -> bool {
     matches!(
         expression.get_inner_expression(),
         Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_)

@@ -30,7 +30,7 @@ use super::erase::{is_erased, is_erased_element};
 use super::names::Names;
 use super::scan;
 use super::spine;
-use super::survey::Calls;
+use super::survey::{Calls, assigned_name};
 
 /// Iterations of a chunk, and how many of them count as one unit (as a shift).
 ///
@@ -480,7 +480,7 @@ impl<'a> VisitJs<'a> for Writes<'_> {
     }
 
     fn visit_simple_assignment_target(&mut self, it: &SimpleAssignmentTarget<'a>) {
-        self.found |= it.get_identifier_name() == Some(self.name);
+        self.found |= assigned_name(it) == Some(self.name);
         walk_js::walk_simple_assignment_target(self, it);
     }
 

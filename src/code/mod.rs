@@ -8,8 +8,12 @@ mod edits;
 mod erase;
 mod form;
 mod guard;
+mod interface;
+mod linking;
+mod live;
 mod names;
 mod nesting;
+mod package;
 mod position;
 mod recover;
 mod refusal;
@@ -24,9 +28,11 @@ use erase::Erase;
 use form::Context;
 use guard::{Guard, Texts};
 use names::Names;
+pub use package::{Export, PackageModule, PackageRefusal, PreparedPackage, prepare_package};
 pub use position::Position;
 pub use refusal::Refusal;
-use survey::Survey;
+use refusal::engine;
+use survey::{Faults, Survey};
 
 /// How to prepare a program.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +64,7 @@ pub fn prepare(source: &str, options: &Options) -> Result<Prepared, Refusal> {
     let allocator = Allocator::default();
     let recovered = recover::recover(&allocator, source)?;
     let text = recovered.text;
-    let names = Names::fresh(std::iter::once(text));
+    let names = Names::fresh(text);
     let texts = Texts::new(&names);
     let mut edits = Edits::default();
     let Survey { mut faults, calls, .. } = recovered.survey;
@@ -66,21 +72,23 @@ pub fn prepare(source: &str, options: &Options) -> Result<Prepared, Refusal> {
     let mut context =
         Context { names: &names, ambient: options.ambient, edits: &mut edits, faults: &mut faults };
     let form = context.form(&recovered.tree);
+    faults.check(source)?;
+    let mut faults = Faults::default();
     recovered.tree.visit(&mut Erase::new(text, &mut edits, &mut faults));
     if options.guard {
         recovered.tree.visit(&mut Guard::new(text, &mut edits, &texts, &calls));
     }
     faults.check(source)?;
 
-    let before = opening(&names, options, &form.before);
+    let before = opening(&names, options, None) + &form.before;
     // The line end ends a comment that the program may end with.
     let after = format!("\n{}}}}}", form.after);
     let (module, map) = edits.apply(text, &before, &after);
     Ok(Prepared { module, warnings: form.warnings, source: source.to_owned(), map })
 }
 
-/// What stands before the program's text, on its first line.
-fn opening(names: &Names, options: &Options, bindings: &str) -> String {
+/// What stands before a text, on its first line. `modules` is a third parameter.
+fn opening(names: &Names, options: &Options, modules: Option<&str>) -> String {
     let (guard, parameter, runtime) = (names.guard(), names.guard_parameter(), names.runtime());
     // A constant: V8 reads it faster than a parameter.
     let guard = if options.guard { format!("const {guard}={parameter};") } else { String::new() };
@@ -89,9 +97,8 @@ fn opening(names: &Names, options: &Options, bindings: &str) -> String {
     } else {
         format!("const {{{}}}={runtime};", options.ambient.join(","))
     };
-    format!(
-        "export default ({parameter},{runtime})=>{{{guard}{ambient}return async()=>{{{bindings}"
-    )
+    let modules = modules.map(|modules| format!(",{modules}")).unwrap_or_default();
+    format!("export default ({parameter},{runtime}{modules})=>{{{guard}{ambient}return async()=>{{")
 }
 
 impl Prepared {
@@ -109,16 +116,11 @@ impl Prepared {
     /// The parser leaves some errors to the engine, such as a name that is declared twice.
     #[must_use]
     pub fn refusal_from_engine(&self, message: &str) -> Option<Refusal> {
-        let (_, error) = message.split_once("SyntaxError: ")?;
-        let what = error.lines().next()?.trim();
-        let place = error.rsplit_once("program.js:").and_then(|(_, place)| {
-            let mut numbers = place.split(|c: char| !c.is_ascii_digit());
-            let mut number = || numbers.next().and_then(|number| number.parse().ok());
-            self.position(number()?, number()?)
-        });
-        Some(match place.and_then(|place| place.offset(&self.source)) {
-            Some(at) => Refusal::at(&self.source, at, what),
-            None => Refusal::without_place(what),
+        let said = engine(message)?;
+        let place = said.place.and_then(|(_, at)| self.map.source(at.offset(&self.module)?));
+        Some(match place {
+            Some(at) => Refusal::at(&self.source, at, said.what),
+            None => Refusal::without_place(said.what),
         })
     }
 }

@@ -11,13 +11,11 @@ pub(super) struct Names {
 
 impl Names {
     /// Names that occur nowhere in `text`, written plainly or with escapes.
-    pub(super) fn fresh<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+    pub(super) fn fresh(text: &str) -> Self {
         let mut taken = HashSet::new();
-        for text in texts {
-            collect(text, &mut taken);
-            if text.contains("\\u") {
-                collect(&unescaped(text), &mut taken);
-            }
+        collect(text, &mut taken);
+        if text.contains("\\u") {
+            collect(&unescaped(text), &mut taken);
         }
         let mut number = 0_u32;
         while taken.contains(&number) {
@@ -60,10 +58,30 @@ impl Names {
     pub(super) fn modules(&self) -> String {
         self.name('m')
     }
+
+    /// Who is told of assignments to an export, by its name.
+    pub(super) fn told(&self) -> String {
+        self.name('s')
+    }
+
+    /// Tells them.
+    pub(super) fn tell(&self) -> String {
+        self.name('u')
+    }
+
+    /// A value that passes through.
+    pub(super) fn value(&self) -> String {
+        self.name('v')
+    }
+
+    /// One of those who are told.
+    pub(super) fn each(&self) -> String {
+        self.name('f')
+    }
 }
 
 /// The letters that follow the `$` of our names.
-const LETTERS: [u8; 6] = *b"tglrdm";
+const LETTERS: [u8; 10] = *b"tglrdmsuvf";
 
 /// Collects the numbers of what could be one of our names.
 fn collect(text: &str, taken: &mut HashSet<u32>) {
@@ -126,7 +144,7 @@ mod tests {
             ("let $t00 = 1", "$t1"),
         ];
         for (text, guard) in cases {
-            assert_eq!(Names::fresh(std::iter::once(text)).guard(), guard, "{text}");
+            assert_eq!(Names::fresh(text).guard(), guard, "{text}");
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Whatever is found keeps its offsets: text around a fence becomes white space, so that every
 //! place in the tree is a place in what the author sent.
 
+use std::fmt::Write as _;
+
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{Expression, Program, Statement};
 use oxc_ast_visit::VisitJs;
@@ -41,6 +43,10 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Brackets of a text that is parsed once more, with JSX, to name what is wrong with it: in the worst
+/// case it is nested as deep, and the stack holds 300 of anything.
+const MOST_BRACKETS_WITH_JSX: usize = 250;
+
 /// Labels of a fence that holds a program, in lower case.
 const LABELS: [&str; 8] = ["js", "javascript", "mjs", "ts", "typescript", "mts", "jsx", "tsx"];
 
@@ -58,14 +64,13 @@ pub(super) fn recover<'a>(
     {
         return plain;
     }
-    let fenced = fence(text).map(|range| &*allocator.alloc_str(&only(text, &range)));
+    let fenced = fence(text).map(|range| allocator.alloc_str(&only(text, &range)));
     let (text, refusal) = match (plain, fenced) {
-        (plain, Some(fenced)) => match parse(allocator, fenced) {
+        (_, Some(fenced)) => match parse(allocator, fenced) {
             Ok(found) => return Ok(found),
-            // The text does parse as it stands: with a template literal as a tag, but so be it.
-            Err(_) if plain.is_ok() => return plain,
             Err(refusal) => (fenced, refusal),
         },
+        // A template literal as a tag, but no fence: so be it.
         (Ok(found), None) => return Ok(found),
         (Err(refusal), None) => (text, refusal),
     };
@@ -83,20 +88,38 @@ fn options() -> ParseOptions {
     ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() }
 }
 
+/// Parses a module of a package: as it stands, without a `return` at the top.
+pub(super) fn module<'a>(
+    allocator: &'a Allocator,
+    text: &'a str,
+) -> Result<Recovered<'a>, Refusal> {
+    tree(allocator, text, ParseOptions::default())
+}
+
 /// Parses `text` as a TypeScript module in which `return` and `await` may stand at the top.
 fn parse<'a>(allocator: &'a Allocator, text: &'a str) -> Result<Recovered<'a>, Refusal> {
+    let found = tree(allocator, text, options())?;
+    if let Tree::Program(program) = &found.tree
+        && is_labelled_block(program)
+        && let Some(found) = expression(allocator, text)
+    {
+        return Ok(found);
+    }
+    Ok(found)
+}
+
+fn tree<'a>(
+    allocator: &'a Allocator,
+    text: &'a str,
+    options: ParseOptions,
+) -> Result<Recovered<'a>, Refusal> {
     nesting::check(text)?;
-    let parsed = Parser::new(allocator, text, source_type()).with_options(options()).parse();
+    let parsed = Parser::new(allocator, text, source_type()).with_options(options).parse();
     if let Some(error) = parsed.diagnostics.errors().next() {
         return Err(refusal(allocator, text, error));
     }
     if parsed.panicked {
         return Err(Refusal::without_place("the program cannot be parsed"));
-    }
-    if is_labelled_block(&parsed.program)
-        && let Some(found) = expression(allocator, text)
-    {
-        return Ok(found);
     }
     let mut survey = Survey::default();
     survey.visit_program(&parsed.program);
@@ -114,7 +137,7 @@ fn expression<'a>(allocator: &'a Allocator, text: &'a str) -> Option<Recovered<'
     let text = if bare.len() == text.len() {
         text
     } else {
-        &*allocator.alloc_str(&only(text, &(0..bare.len())))
+        allocator.alloc_str(&only(text, &(0..bare.len())))
     };
     Some(Recovered { text, tree: Tree::Expression(expression), survey })
 }
@@ -142,26 +165,29 @@ fn refusal(allocator: &Allocator, text: &str, error: &OxcDiagnostic) -> Refusal 
     if let Some(place) = jsx(allocator, text) {
         return Refusal::at(text, place, "JSX is not supported");
     }
-    let mut what = error.message.trim_end_matches('.').to_string();
+    let mut what = error.message.trim_end_matches('.').to_owned();
     if let Some(help) = &error.help {
         what.push_str(". ");
         what.push_str(help);
     }
     if let Some((place, quote)) = text.char_indices().find(|(_, c)| CURLY_QUOTES.contains(c)) {
         let line = Position::of(text, place).line;
-        what.push_str(&format!(
+        let _ = write!(
+            what,
             ". The text has curly quotes ({quote} on line {line}); around a string the quotes must be straight"
-        ));
+        );
     }
     Refusal::at(text, at, what)
 }
 
 /// Where the first JSX element is, if the text parses with JSX allowed.
 fn jsx(allocator: &Allocator, text: &str) -> Option<usize> {
-    if !text.contains("</") && !text.contains("/>") {
+    // The scan of the nesting cannot see into JSX.
+    let brackets = text.bytes().filter(|byte| b"<({[".contains(byte)).count();
+    if brackets > MOST_BRACKETS_WITH_JSX || (!text.contains("</") && !text.contains("/>")) {
         return None;
     }
-    let text = &*allocator.alloc_str(text);
+    let text = allocator.alloc_str(text);
     let parser = Parser::new(allocator, text, source_type().with_jsx(true)).with_options(options());
     let parsed = parser.parse();
     if parsed.diagnostics.has_errors() || parsed.panicked {
@@ -208,7 +234,7 @@ fn fence(text: &str) -> Option<std::ops::Range<usize>> {
                 break;
             }
         }
-        let label = opening.label.to_lowercase();
+        let label = opening.label.to_ascii_lowercase();
         if LABELS.contains(&label.as_str()) {
             return Some(begin..end);
         }
@@ -254,7 +280,7 @@ impl<'t> Opening<'t> {
             let inside = info.strip_suffix("```").filter(|inside| !inside.contains('`'))?;
             let start = line.find(inside)?;
             let word = label(inside);
-            let labelled = LABELS.contains(&word.to_lowercase().as_str());
+            let labelled = LABELS.contains(&word.to_ascii_lowercase().as_str());
             let from = if labelled { start.saturating_add(word.len()) } else { start };
             let inline = Some(from..start.saturating_add(inside.len()));
             return Some(Self { mark, marks, label: "", inline });

@@ -43,3 +43,24 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// What the platform says when it cannot load a module.
+pub(super) struct Said<'m> {
+    /// The engine's message.
+    pub(super) what: &'m str,
+    /// The module it names, and where.
+    pub(super) place: Option<(&'m str, Position)>,
+}
+
+/// Reads `Uncaught SyntaxError: … at NAME:LINE:COLUMN`; `None` when that is no syntax error.
+pub(super) fn engine(message: &str) -> Option<Said<'_>> {
+    let (_, error) = message.split_once("SyntaxError: ")?;
+    let what = error.lines().next()?.trim();
+    let place = error.rsplit_once(" at ").and_then(|(_, place)| {
+        let mut parts = place.lines().next()?.trim().rsplitn(3, ':');
+        let column = parts.next()?.parse().ok()?;
+        let line = parts.next()?.parse().ok()?;
+        Some((parts.next()?, Position { line, column }))
+    });
+    Some(Said { what, place })
+}

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use oxc_ast::AstKind;
 use oxc_ast::ast::{
-    AccessorProperty, ClassElement, Declaration, Decorator, ExportDefaultDeclarationKind,
-    Expression, Function, Statement,
+    AccessorProperty, AssignmentTargetPropertyIdentifier, ClassElement, Declaration, Decorator,
+    ExportDefaultDeclarationKind, Expression, Function, SimpleAssignmentTarget, Statement,
 };
 use oxc_ast_visit::{VisitJs, walk_js};
 
@@ -52,11 +52,18 @@ struct Uses {
     function: bool,
     named: u32,
     called: u32,
+    /// Assigned to after its declaration.
+    assigned: bool,
 }
 
 impl<'a> Calls<'a> {
     fn of(&mut self, name: &'a str) -> &mut Uses {
         self.uses.entry(name).or_default()
+    }
+
+    /// Whether anything of this name is assigned to after its declaration.
+    pub(super) fn is_assigned(&self, name: &str) -> bool {
+        self.uses.get(name).is_some_and(|uses| uses.assigned)
     }
 
     /// Whether `name` is a function that is declared once and otherwise only called by its name: no
@@ -115,6 +122,21 @@ impl<'a> VisitJs<'a> for Survey<'a> {
         }
     }
 
+    fn visit_simple_assignment_target(&mut self, it: &SimpleAssignmentTarget<'a>) {
+        if let Some(name) = assigned_name(it) {
+            self.calls.of(name).assigned = true;
+        }
+        walk_js::walk_simple_assignment_target(self, it);
+    }
+
+    fn visit_assignment_target_property_identifier(
+        &mut self,
+        it: &AssignmentTargetPropertyIdentifier<'a>,
+    ) {
+        self.calls.of(it.binding.name.as_str()).assigned = true;
+        walk_js::walk_assignment_target_property_identifier(self, it);
+    }
+
     fn visit_decorator(&mut self, it: &Decorator<'a>) {
         self.faults.add(it.span.start, "decorators are not supported");
     }
@@ -148,11 +170,23 @@ impl<'a> VisitJs<'a> for Survey<'a> {
             }
             AstKind::JSXElement(it) => self.jsx(it.span.start),
             AstKind::JSXFragment(it) => self.jsx(it.span.start),
+            AstKind::WithStatement(it) => {
+                self.faults.add(it.span.start, "with is not allowed: a program is a module");
+            }
             AstKind::NewTarget(it) if self.functions == 0 => {
                 self.faults.add(it.span.start, "new.target stands outside of a function");
             }
             AstKind::TaggedTemplateExpression(it) => {
-                self.fence |= matches!(it.tag, Expression::TemplateLiteral(_));
+                // Three backticks are an empty literal and the beginning of the next one, with or
+                // without a word before them that is taken for a tag.
+                self.fence |= match &it.tag {
+                    Expression::TemplateLiteral(_) => true,
+                    Expression::TaggedTemplateExpression(tag) => {
+                        tag.quasi.expressions.is_empty()
+                            && tag.quasi.quasis.iter().all(|part| part.value.raw.is_empty())
+                    }
+                    _ => false,
+                };
             }
             AstKind::IdentifierReference(it) => {
                 let uses = self.calls.of(it.name.as_str());
@@ -193,5 +227,16 @@ impl<'a> VisitJs<'a> for Survey<'a> {
         if matches!(kind, AstKind::Function(_)) {
             self.functions = self.functions.saturating_sub(1);
         }
+    }
+}
+
+/// The variable that an assignment sets, its types aside.
+pub(super) fn assigned_name<'a>(target: &SimpleAssignmentTarget<'a>) -> Option<&'a str> {
+    if let SimpleAssignmentTarget::AssignmentTargetIdentifier(it) = target {
+        return Some(it.name.as_str());
+    }
+    match target.get_expression()?.get_inner_expression() {
+        Expression::Identifier(it) => Some(it.name.as_str()),
+        _ => None,
     }
 }

@@ -94,9 +94,11 @@ pub async fn start_attempt(
 }
 
 /// Waits until the caller of this attempt hangs up, and says why. Never returns otherwise.
-pub async fn caller_left(aborted: &js_sys::Function) -> String {
+pub async fn caller_left(aborted: js_sys::Function) -> String {
+    // `aborted` is a stub: `aborted.call(…)` would ask the other side for a method of that name.
+    let asked = js_sys::Reflect::apply(&aborted, &JsValue::UNDEFINED, &js_sys::Array::new());
     // What comes back is the platform's own thenable, not a `Promise`: adopt it.
-    let asked = aborted.call0(&JsValue::UNDEFINED).map(|promise| Promise::resolve(&promise));
+    let asked = asked.map(|promise| Promise::resolve(&promise));
     if let Ok(promise) = asked
         && let Ok(why) = JsFuture::from(promise).await
     {

@@ -365,6 +365,11 @@ impl Run {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Draining { outcome, .. } => {
                 self.state = State::Ended;
+                // On a busy machine the harness comes late to say why the budget was spent.
+                let hopeless = matches!(end.kind, EndKind::Deadlocked)
+                    && outcome.fault().is_some_and(|fault| fault.code == Code::BudgetSpent);
+                let outcome =
+                    if hopeless { Box::new(Outcome::Failed(deadlocked())) } else { outcome };
                 commands.push(Command::Finish(outcome));
             }
             State::Ended => {}

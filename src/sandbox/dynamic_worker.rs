@@ -1,42 +1,12 @@
 //! The sandbox as a dynamic sub-worker: the harness, the program, no environment, no network.
 
 use super::{Host, Lost, Sandbox, words};
+use crate::error::{self, Fault};
 use crate::platform::loader::{Code, Loader};
 use crate::run::limits::Limits;
 
-macro_rules! harness {
-    ($($file:literal),+ $(,)?) => {
-        &[$(($file, include_str!(concat!("harness/", $file)))),+]
-    };
-}
-
-/// The harness, its main module first. Real files, checked by a linter, put in at build time.
-pub const HARNESS: &[(&str, &str)] = harness![
-    "harness.js",
-    "attempt.js",
-    "base64.js",
-    "clock.js",
-    "codec.js",
-    "console.js",
-    "dispatch.js",
-    "duration.js",
-    "errors.js",
-    "evaluate.js",
-    "fetch.js",
-    "format.js",
-    "globals.js",
-    "guard.js",
-    "hash.js",
-    "intrinsics.js",
-    "kinds.js",
-    "logs.js",
-    "outbox.js",
-    "random.js",
-    "replay.js",
-    "runtime.js",
-    "timers.js",
-    "turns.js",
-];
+/// The harness, its main module first: the files of `harness/`, put in by `build.rs`.
+pub const HARNESS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/harness.rs"));
 
 /// Sub-workers of this deployment's loader.
 #[derive(Debug)]
@@ -67,7 +37,15 @@ impl Sandbox for DynamicWorker {
         let lost = |thrown: crate::platform::thrown::Thrown| {
             words::read(&thrown.message, thrown.in_sandbox, limits)
         };
-        let worker = self.loader.load(&code).map_err(lost)?;
+        let worker = self.loader.load(&code).map_err(|thrown| match lost(thrown) {
+            // There was no sandbox yet that could have gone.
+            Lost::Fault(fault) if fault.code == error::Code::SandboxGone => {
+                let message = "The sandbox could not be created: the platform refused it.";
+                let cause = fault.cause.unwrap_or_default();
+                Lost::Fault(Fault::new(error::Code::CreateFailed, message).caused_by(cause))
+            }
+            known => known,
+        })?;
         worker.evaluate(invocation, move |message| host(message)).await.map_err(lost)
     }
 }

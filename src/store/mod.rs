@@ -3,6 +3,7 @@
 
 pub mod db;
 pub mod dispatches;
+pub mod permits;
 pub mod runs;
 pub mod storage;
 pub mod tokens;

@@ -4,6 +4,7 @@
 //! can write nothing any more.
 
 use super::db::{Db, Statement, StoreError};
+use super::permits::Permits;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::sql;
@@ -40,14 +41,28 @@ pub struct Beginning<'a> {
     pub now: u64,
 }
 
-/// The rows of a run that begins.
+/// The rows of a run that begins, if a permit is free: the run's own row is the permit.
+/// `joined_at`: when it took its place in line; whoever of its principal joined earlier goes first.
+///
+/// Both can be written twice: an id is never another run's.
 #[must_use]
-pub fn begin(run: &Beginning<'_>) -> [Statement; 2] {
-    [
+pub fn begin(
+    run: &Beginning<'_>,
+    permits: &Permits,
+    joined_at: Option<u64>,
+) -> (Statement, Statement) {
+    (
         sql!(
             "INSERT INTO runs
                (id, principal, surface, status, label, budget_ms, created_at, fence, lease_until)
-             VALUES (?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8)
+             SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8
+             WHERE (SELECT COUNT(*) FROM runs
+                    WHERE status = 'running' AND lease_until > ?9) < ?10
+               AND (SELECT COUNT(*) FROM runs
+                    WHERE principal = ?2 AND status = 'running' AND lease_until > ?9) < ?11
+               AND NOT EXISTS (SELECT 1 FROM line
+                    WHERE principal = ?2 AND expires_at > ?9 AND run_id <> ?1
+                      AND (joined_at, run_id) < (?12, ?1))
              ON CONFLICT DO NOTHING",
             run.id,
             run.principal,
@@ -57,15 +72,20 @@ pub fn begin(run: &Beginning<'_>) -> [Statement; 2] {
             run.created_at,
             run.fence,
             run.now.saturating_add(LEASE_MS),
+            run.now,
+            permits.all,
+            permits.principal,
+            joined_at.unwrap_or(run.now),
         ),
         sql!(
-            "INSERT INTO run_inputs (run_id, source, params) VALUES (?1, ?2, ?3)
+            "INSERT INTO run_inputs (run_id, source, params)
+             SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?1)
              ON CONFLICT DO NOTHING",
             run.id,
             run.source,
             run.params
         ),
-    ]
+    )
 }
 
 /// How a run ended.

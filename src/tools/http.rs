@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use url::Url;
-use worker::{AbortController, Fetch, Headers, Method, Request, RequestInit, RequestRedirect};
+use worker::{AbortController, Fetch, Headers, Method, Request};
 
 const TOOL: &str = "http.fetch";
 
@@ -191,15 +191,19 @@ fn request_of(
     for (name, value) in headers {
         own.set(name, value).map_err(|_| format!("headers.{name} is not a valid header"))?;
     }
-    let mut init = RequestInit::new();
-    init.with_method(method.clone()).with_headers(own).with_redirect(RequestRedirect::Manual);
+    // Not worker's own RequestInit: it brings its options for image resizing into the Wasm.
+    let init = web_sys::RequestInit::new();
+    init.set_method(method.as_ref());
+    init.set_headers(own.0.as_ref());
+    init.set_redirect(web_sys::RequestRedirect::Manual);
     if let Some(body) = body {
         if matches!(method, Method::Get | Method::Head) {
             return Err("a body needs a method that takes one".to_owned());
         }
-        init.with_body(Some(js_sys::Uint8Array::from(body).into()));
+        init.set_body(js_sys::Uint8Array::from(body).as_ref());
     }
-    Request::new_with_init(url.as_str(), &init).map_err(|_| "the request is not valid".to_owned())
+    let request = web_sys::Request::new_with_str_and_init(url.as_str(), &init);
+    request.map(Request::from).map_err(|_| "the request is not valid".to_owned())
 }
 
 fn host_of(url: &Url) -> &str {

@@ -1,4 +1,14 @@
-//! Near names: what a caller who mistyped a tool most likely meant.
+//! Names of tools: which are allowed, and what a caller who mistyped one most likely meant.
+
+/// Parts that a program cannot write as a call: `await`, the codec and the language itself look
+/// them up on any object.
+const RESERVED_PARTS: &[&str] = &["then", "toJSON", "constructor", "prototype", "__proto__"];
+
+/// Whether a tool may have the name: parts between dots, none empty, none reserved.
+#[must_use]
+pub fn is_allowed(name: &str) -> bool {
+    name.split('.').all(|part| !part.is_empty() && !RESERVED_PARTS.contains(&part))
+}
 
 /// At most `most` of `known` that are near `wanted`, the nearest first. Pure.
 pub fn nearest<'a>(
@@ -7,20 +17,21 @@ pub fn nearest<'a>(
     most: usize,
 ) -> Vec<&'a str> {
     let wanted: Vec<char> = wanted.chars().take(128).collect();
-    // Half of the name wrong is no longer a slip of the pen; a shared last part still is a hint.
-    let bound = wanted.len().div_ceil(2).max(2);
+    // A third of the name wrong is no longer a slip of the pen; a shared last part still is a hint,
+    // and the better one: whoever writes `fetch` means `http.fetch`.
+    let bound = wanted.len().div_euclid(3).saturating_add(1);
     let tail = |text: &str| text.rsplit('.').next().unwrap_or_default().to_owned();
     let wanted_tail = tail(&wanted.iter().collect::<String>());
-    let mut scored: Vec<(usize, &str)> = known
+    let mut scored: Vec<(bool, usize, &str)> = known
         .filter_map(|name| {
             let distance = distance(&wanted, &name.chars().take(128).collect::<Vec<_>>());
-            let near = distance <= bound || (!wanted_tail.is_empty() && tail(name) == wanted_tail);
-            near.then_some((distance, name))
+            let shares_tail = !wanted_tail.is_empty() && tail(name) == wanted_tail;
+            (distance <= bound || shares_tail).then_some((!shares_tail, distance, name))
         })
         .collect();
     scored.sort_unstable();
     scored.dedup();
-    scored.into_iter().take(most).map(|(_, name)| name).collect()
+    scored.into_iter().take(most).map(|(_, _, name)| name).collect()
 }
 
 /// Insertions, deletions and substitutions between two texts.
@@ -48,6 +59,16 @@ mod tests {
     //! A slip of the pen finds its tool.
 
     use super::*;
+
+    #[test]
+    fn a_name_with_a_reserved_part_is_not_allowed() {
+        for name in ["a", "a.b", "github.list-issues", "2fa.check", "thenable.x"] {
+            assert!(is_allowed(name), "{name}");
+        }
+        for name in ["", "a.", ".a", "then", "a.toJSON", "constructor.b", "a.__proto__.b"] {
+            assert!(!is_allowed(name), "{name}");
+        }
+    }
 
     #[test]
     fn the_nearest_names_come_first() {

@@ -1,16 +1,19 @@
 //! Tools of a service binding: another Worker of the account, asked over Workers RPC.
 //!
-//! The Worker has two methods. `tools(context) → names` lists full dotted names; `call(path,
+//! The Worker has two methods. `tools(context) → names` lists full dotted names, of which those
+//! with a reserved part count as absent; `call(path,
 //! arguments, context) → answer` makes a call. All are JSON text: `answer` is `{"value": …}` or
 //! `{"error": {name?, message, code?}}`, values in the codec's tagged form. An RPC call cannot be
 //! aborted: a call that is stopped runs on in the other Worker, and nobody hears its answer.
 
-use super::{Caller, failed, not_found};
+use super::{Caller, failed, names, not_found};
 use crate::error::{Code, Fault};
 use crate::platform::thrown::{Thrown, required};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use std::cell::RefCell;
+use std::rc::Rc;
 use wasm_bindgen_futures::JsFuture;
 
 pub mod sys {
@@ -44,6 +47,8 @@ pub mod sys {
 #[derive(Debug)]
 pub struct Service {
     binding: sys::ToolService,
+    /// The names, once they were told: asked for once an attempt.
+    names: RefCell<Option<Rc<[String]>>>,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +78,7 @@ impl Service {
             let message = format!("HOLDFAST_TOOLS_SERVICE: there is no service binding {binding}.");
             Fault::new(Code::ConfigurationInvalid, message)
         })?;
-        Ok(Self { binding: bound })
+        Ok(Self { binding: bound, names: RefCell::new(None) })
     }
 
     /// Calls a tool of the Worker.
@@ -89,12 +94,12 @@ impl Service {
         caller: &Caller,
     ) -> Result<Result<String, Fault>, Fault> {
         let context = context(caller);
-        let names = self.names(&context).await.map_err(|thrown| lost(path, &thrown))?;
-        if !names.iter().any(|name| name == path) {
+        if !self.has(path, &context).await.map_err(|thrown| lost(path, &thrown))? {
+            let names = self.names.borrow().clone().unwrap_or_default();
             return Err(not_found(path, &names));
         }
-        let called = self.binding.call(path, arguments, &context);
-        let answer = settled(called).await.map_err(|thrown| lost(path, &thrown))?;
+        let asked = self.binding.call(path, arguments, &context);
+        let answer = settled(asked).await.map_err(|thrown| lost(path, &thrown))?;
         let answer: Answer<'_> = serde_json::from_str(&answer)
             .map_err(|error| lost(path, &Thrown::ours(&error.to_string())))?;
         Ok(match answer.error {
@@ -105,9 +110,19 @@ impl Service {
         })
     }
 
-    async fn names(&self, context: &str) -> Result<Vec<String>, Thrown> {
+    /// Whether the Worker has the tool. A name that it did not have before is asked for again.
+    async fn has(&self, path: &str, context: &str) -> Result<bool, Thrown> {
+        let known = |names: &[String]| names.iter().any(|name| name == path);
+        if self.names.borrow().as_deref().is_some_and(known) {
+            return Ok(true);
+        }
         let names = settled(self.binding.tools(context)).await?;
-        serde_json::from_str(&names).map_err(|error| Thrown::ours(&error.to_string()))
+        let mut names: Vec<String> =
+            serde_json::from_str(&names).map_err(|error| Thrown::ours(&error.to_string()))?;
+        names.retain(|name| names::is_allowed(name));
+        let found = known(&names);
+        *self.names.borrow_mut() = Some(names.into());
+        Ok(found)
     }
 }
 

@@ -12,9 +12,9 @@ let built = false;
 export const AMBIENT = ["tools", "params", "console", "sleep", "step", "emit", "storage", "run"];
 
 /**
- * @typedef {{ source: string, guard?: boolean, ambient?: string[], positions?: number[][], engine?: string }} Request
- * @typedef {{ message: string, place: number[] | null, excerpt: string | null }} Refusal
- * @typedef {{ module: string, warnings: string[], positions: (number[] | null)[], engine: string | null, refusal?: Refusal }} Answer
+ * @typedef {{ source?: string, package?: Record<string, string>, guard?: boolean, ambient?: string[], positions?: number[][], engine?: string }} Request
+ * @typedef {{ path?: string, message: string, place: number[] | null, excerpt: string | null }} Refusal
+ * @typedef {{ module: string, warnings: string[], positions: (number[] | null)[], engine: string | null, refusal?: Refusal, modules?: Record<string, string>, exports?: [string, boolean][] }} Answer
  */
 
 /**
@@ -29,8 +29,12 @@ export function prepareAll(requests) {
   }
   const lines = requests.map((request) => JSON.stringify({ ambient: AMBIENT, ...request }));
   const output = cargo(["run", "--quiet", "--example", "prepare"], lines.join("\n") + "\n");
-  const answers = output.trim().split("\n").map((line) => JSON.parse(line));
-  if (answers.length !== requests.length) throw new Error(`${answers.length} answers for ${requests.length}`);
+  const answers = output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  if (answers.length !== requests.length)
+    throw new Error(`${answers.length} answers for ${requests.length}`);
   return answers;
 }
 

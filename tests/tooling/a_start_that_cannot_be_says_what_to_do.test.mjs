@@ -33,6 +33,7 @@ for (const [name, args, expected] of /** @type {const} */ ([
   ["nothing", ["--port", ""], /--port takes a number from 0 to 65535/],
   ["one too many", ["--port", "65536"], /--port takes a number from 0 to 65535, not 65536/],
   ["a negative number", ["--port=-1"], /--port takes a number from 0 to 65535, not -1/],
+  ["a port without its option", ["8788"], /8788.*\n.*usage: npm start -- \[--port N\]/s],
   ["an unknown option", ["--prot", "1"], /--prot.*\n.*usage: npm start -- \[--port N\]/s],
 ])) {
   test(`a wrong option is refused with the usage: ${name}`, async () => {
@@ -40,6 +41,17 @@ for (const [name, args, expected] of /** @type {const} */ ([
     assert.equal(ok, false);
     assert.match(text, expected);
     assert.doesNotMatch(text, /^\s+at /m, "no stack");
+  });
+}
+
+for (const [name, token] of /** @type {const} */ ([
+  ["too short by one", "a".repeat(15)],
+  ["a space in it", "sixteen characters and more"],
+])) {
+  test(`a token that would not serve is refused: ${name}`, async () => {
+    const { ok, text } = await start(["--port", "0"], { HOLDFAST_ADMIN_TOKEN: token });
+    assert.equal(ok, false);
+    assert.match(text, /^HOLDFAST_ADMIN_TOKEN of the environment does not serve/m);
   });
 }
 

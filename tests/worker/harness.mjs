@@ -24,7 +24,7 @@ import { serve } from "../../scripts/lib/command.mjs";
 import { ROOT } from "../../scripts/lib/places.mjs";
 import { statements } from "../../scripts/lib/sql.mjs";
 
-const START_MS = 30_000;
+const START_MS = 60_000; // a second, on a machine that does nothing else
 const STOP_MS = 10_000;
 const REQUEST_MS = 30_000;
 
@@ -34,6 +34,9 @@ export const SECRETS = {
   HOLDFAST_SIGNING_KEY: createHash("sha256").update("signing key of the tests").digest("hex"),
   HOLDFAST_SECRETS_KEY: createHash("sha256").update("secrets key of the tests").digest("hex"),
 };
+
+/** What `npm start` sets, too: pages of this machine may call, and `Host` must name it. */
+const DEVELOPMENT = { HOLDFAST_ALLOWED_ORIGINS: "loopback" };
 
 /** The admin token that requests carry unless they say otherwise. */
 export const ADMIN_TOKEN = SECRETS.HOLDFAST_ADMIN_TOKEN;
@@ -45,6 +48,18 @@ export const ADMIN_TOKEN = SECRETS.HOLDFAST_ADMIN_TOKEN;
  *   folder that `npm start -- --state` takes, too
  * @property {number} [port] of the first copy; any free one without
  * @property {number} [copies] of the worker, on one D1: isolates that share nothing else
+ * @property {string} [main] the worker's main module, from the top of the checkout; that of
+ *   wrangler.toml without
+ * @property {Neighbour[]} [neighbours] other Workers beside it
+ */
+
+/**
+ * A Worker beside ours, in the same workerd, with an address of its own.
+ *
+ * @typedef {object} Neighbour
+ * @property {string} name
+ * @property {string} main its main module, from the top of the checkout
+ * @property {string} [binding] the service binding by which ours calls it
  */
 
 /**
@@ -104,10 +119,17 @@ export async function start(options = {}) {
       copyNames(options.copies).map((name) => miniflare.unsafeGetDirectURL(name)),
     );
     const copies = urls.map((url) => clientOf(url.origin));
+    /** @type {Record<string, string>} */
+    const neighbours = {};
+    for (const { name } of options.neighbours ?? []) {
+      neighbours[name] = (await miniflare.unsafeGetDirectURL(name)).origin;
+    }
     return {
       .../** @type {Client} */ (copies[0]),
       /** A client of each copy of the worker. */
       copies,
+      /** The address of each neighbour, by its name. */
+      neighbours,
       /** What left the worker, in order. */
       sent,
       /** What the worker wrote to its console. */
@@ -260,29 +282,42 @@ const copyNames = (copies = 1) => Array.from({ length: copies }, (_, index) => c
  *
  * @param {Options} options
  */
-async function miniflareOptions({ vars = {}, state, port, copies }) {
+async function miniflareOptions({ vars = {}, state, port, copies, main, neighbours = [] }) {
   const stale = staleness();
   if (stale !== undefined) throw new Error(stale);
   const config = /** @type {any} */ (
     parse(fs.readFileSync(path.join(ROOT, "wrangler.toml"), "utf8"))
   );
-  const modules = await modulesOf(config.main);
+  const modules = await modulesOf(main ?? config.main);
   const workflows = config.workflows ?? [];
   return {
     host: "127.0.0.1",
     cf: false, // else it is fetched
     log: new Log(LogLevel.NONE),
+    telemetry: { enabled: false },
+    enableDevRegistry: false, // neighbours that run the same worker are not to be found
     ...(state === undefined
       ? {}
       : { resourcePersistencePath: path.join(path.resolve(state), "v3") }),
-    workers: copyNames(copies).map((name, index) => ({
+    workers: [
+      ...copyNames(copies).map((name, index) => worker(name, index)),
+      ...(await Promise.all(neighbours.map(neighbour))),
+    ],
+  };
+
+  /**
+   * @param {string} name
+   * @param {number} index
+   */
+  function worker(name, index) {
+    return {
       config: {
         name,
         compatibilityDate: config.compatibility_date,
         ...(config.compatibility_flags ? { compatibilityFlags: config.compatibility_flags } : {}),
         manifest: { mainModule: "entry.js", modules },
         env: {
-          ...entries({ ...config.vars, ...SECRETS, ...vars }, (value) => ({
+          ...entries({ ...config.vars, ...DEVELOPMENT, ...SECRETS, ...vars }, (value) => ({
             type: "text",
             value: String(value),
           })),
@@ -299,13 +334,31 @@ async function miniflareOptions({ vars = {}, state, port, copies }) {
             worker: copyName(1),
             exportName: workflow.class_name,
           })),
+          ...Object.fromEntries(
+            neighbours.flatMap((one) =>
+              one.binding ? [[one.binding, { type: "worker", worker: one.name }]] : [],
+            ),
+          ),
         },
       },
       dev: {
         unsafeDirectSockets: [{ host: "127.0.0.1", port: index === 0 ? (port ?? 0) : 0 }],
       },
-    })),
-  };
+    };
+  }
+
+  /** @param {Neighbour} one */
+  async function neighbour(one) {
+    return {
+      config: {
+        name: one.name,
+        compatibilityDate: config.compatibility_date,
+        manifest: { mainModule: "entry.js", modules: await modulesOf(one.main) },
+        env: {},
+      },
+      dev: { unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }] },
+    };
+  }
 }
 
 /**

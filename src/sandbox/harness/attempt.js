@@ -201,6 +201,23 @@ export class Attempt {
     );
   }
 
+  /**
+   * The budget is spent. A program that sleeps with nothing pending would have slept for ever, whether or
+   * not that was seen before: on a busy machine the looks for it take longer than a short budget.
+   *
+   * @param {boolean} asleep
+   */
+  expired(asleep) {
+    const hopeless =
+      asleep && this.live && this.arrivals === null && this.outcome === null && !this.pending();
+    this.stop(hopeless ? '"end":"deadlocked"' : '"end":"timed_out"');
+  }
+
+  /** Whether anything is on its way that could move the program; a step's function is the program. */
+  pending() {
+    return this.inFlight() > 0 || this.operations.size > 0 || this.timers.size() > 0;
+  }
+
   /** Numbers of the dispatches in flight that the program had looked at; a step is the program's own. */
   openCalls() {
     let out = "";
@@ -518,7 +535,7 @@ export class Attempt {
   idle(timer) {
     if (timer !== null) {
       this.wakeAt(timer.due);
-    } else if (this.open.size === 0 && this.operations.size === 0) {
+    } else if (!this.pending()) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
       else this.native.turn(() => this.pump());

@@ -60,7 +60,7 @@ export class Evaluation {
       now: native.now,
       later: native.setTimeout,
       cancel: native.clearTimeout,
-      expired: () => this.attempt.stop('"end":"timed_out"'),
+      expired: (asleep) => this.attempt.expired(asleep),
     });
     const attempt = new Attempt({
       invocation,

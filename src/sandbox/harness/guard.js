@@ -25,7 +25,8 @@ const LATE_MS = 1;
  * @param {() => number} of.now Unix ms
  * @param {(run: () => void, ms: number) => any} of.later
  * @param {(handle: any) => void} of.cancel
- * @param {(error: Error) => void} of.expired told once, when the budget is spent
+ * @param {(asleep: boolean) => void} of.expired told once, when the budget is spent; `asleep`:
+ *   it was found between two turns, when nothing of the program ran
  */
 export function createGuard({ budgetMs, now, later, cancel, expired }) {
   // Made before the program runs: it can set `Error.prepareStackTrace`.
@@ -57,7 +58,7 @@ export function createGuard({ budgetMs, now, later, cancel, expired }) {
         }, 0);
       }
       if (at - (inFlight > 0 ? turnAt : reference) >= budgetMs) {
-        expire();
+        expire(false);
         throw failure;
       }
       units = at - lookedAt > LATE_MS ? units >> 2 : units * 2 + 1;
@@ -72,11 +73,12 @@ export function createGuard({ budgetMs, now, later, cancel, expired }) {
     },
   };
 
-  function expire() {
+  /** @param {boolean} asleep */
+  function expire(asleep) {
     if (spent || over) return;
     spent = true;
     ticks.n = -1;
-    expired(failure);
+    expired(asleep);
   }
 
   /** One timer for many dispatches: it looks when it fires, and is armed anew where it came too early. */
@@ -87,7 +89,7 @@ export function createGuard({ budgetMs, now, later, cancel, expired }) {
       () => {
         deadline = null;
         if (inFlight > 0 || over) return;
-        if (now() - reference >= budgetMs) expire();
+        if (now() - reference >= budgetMs) expire(true);
         else arm();
       },
       left > 0 ? left : 0,

@@ -286,6 +286,7 @@ function force(/** @type {any} */ attempt, /** @type {any} */ events) {
   } else if (kind === "t") {
     if (attempt.timers.isDue(id, m)) deliver(() => attempt.timers.fire(id));
   } else {
+    /** @type {any} */
     let before = null;
     let arrival = attempt.arrivals;
     while (arrival !== null && (arrival.event !== kind || arrival.id !== id)) {

@@ -4,7 +4,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
-// @ts-expect-error: the package has no types.
 import workerd from "workerd";
 
 const HARNESS = new URL("../../../src/sandbox/harness/", import.meta.url);

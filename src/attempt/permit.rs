@@ -1,0 +1,121 @@
+//! Waiting for a permit: the run begins when one is free, waits in line, or is refused at once.
+//!
+//! Waiting uses no budget and has a limit of its own. A waiter whose caller leaves gives up its
+//! place.
+
+use super::order::Order;
+use crate::config::Config;
+use crate::error::{Code, Fault};
+use crate::platform::clock::{now_ms, sleep_ms};
+use crate::store::db::Db;
+use crate::store::permits::{self, Asked};
+use crate::store::runs::Beginning;
+use futures_util::future::{Fuse, FutureExt as _, LocalBoxFuture};
+use futures_util::{pin_mut, select_biased};
+
+/// How often a waiter asks again, in milliseconds: a short run is over sooner, and eight waiters
+/// make 80 statements a second at most.
+const POLL_MS: u64 = 100;
+
+/// Settles with the reason when the caller leaves.
+pub type Left = Fuse<LocalBoxFuture<'static, String>>;
+
+/// What waiting came to.
+pub enum Waited {
+    /// The run has begun: its rows are written.
+    Begun {
+        /// When.
+        at: u64,
+        /// To go on listening to.
+        left: Left,
+    },
+    /// The caller left; nothing ran.
+    Left(String),
+}
+
+impl std::fmt::Debug for Waited {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Begun { .. } => "Begun",
+            Self::Left(_) => "Left",
+        })
+    }
+}
+
+/// Begins the run as soon as there is a permit.
+///
+/// # Errors
+///
+/// `capacity_exceeded` when the line is full, `timed_out` with the phase `permit` when the wait is
+/// over, the database. In each case nothing ran.
+pub async fn wait(
+    db: &Db,
+    order: &Order,
+    config: &Config,
+    mut left: Left,
+) -> Result<Waited, Fault> {
+    let asked_at = now_ms();
+    if ask(db, order, config, None).await? == Asked::Granted {
+        return Ok(Waited::Begun { at: now_ms(), left });
+    }
+    if !permits::join(db, &order.run_id, &order.principal, &config.permits, asked_at).await? {
+        let at_work = permits::at_work(db, &order.principal, asked_at).await?;
+        return Err(full(at_work, config.permits.line));
+    }
+    loop {
+        let pause = sleep_ms(POLL_MS).fuse();
+        pin_mut!(pause);
+        select_biased! {
+            why = left => {
+                leave(db, order).await;
+                return Ok(Waited::Left(why));
+            }
+            () = pause => {}
+        }
+        let now = now_ms();
+        if ask(db, order, config, Some(asked_at)).await? == Asked::Granted {
+            return Ok(Waited::Begun { at: now_ms(), left });
+        }
+        if now.saturating_sub(asked_at) >= config.permit_wait_ms {
+            leave(db, order).await;
+            return Err(Fault::permit_wait_spent(config.permit_wait_ms));
+        }
+        db.run(&permits::keep(&order.run_id, now)).await?;
+    }
+}
+
+async fn ask(
+    db: &Db,
+    order: &Order,
+    config: &Config,
+    joined_at: Option<u64>,
+) -> Result<Asked, Fault> {
+    let beginning = Beginning {
+        id: &order.run_id,
+        principal: &order.principal,
+        surface: order.surface,
+        label: order.label.as_deref(),
+        budget_ms: order.limits.budget_ms,
+        created_at: order.arrived_at,
+        source: &order.source,
+        params: order.params.get(),
+        fence: order.fence,
+        now: now_ms(),
+    };
+    Ok(permits::ask(db, &beginning, &config.permits, joined_at).await?)
+}
+
+async fn leave(db: &Db, order: &Order) {
+    if let Err(error) = db.run(&permits::leave(&order.run_id)).await {
+        // The place expires by itself in seconds.
+        worker::console_error!("run {}: could not leave the line: {error}", order.run_id);
+    }
+}
+
+fn full(at_work: u64, line: u64) -> Fault {
+    let message = format!(
+        "{at_work} runs are at work and the line of {line} is full; nothing ran, it is safe to \
+         retry."
+    );
+    Fault::new(Code::CapacityExceeded, message).with("atWork", at_work).with("line", line)
+}

@@ -1,0 +1,101 @@
+//! The tools that are listed and can be called, one file each.
+
+mod execute;
+mod run_get;
+mod run_list;
+
+pub use execute::Execute;
+pub use run_get::RunGet;
+pub use run_list::RunList;
+
+use super::{arguments::Arguments, rpc_error::RpcError};
+use crate::{error::Fault, run::outcome::Status};
+use serde_json::{Value, value::RawValue};
+
+/// The names of the tools, in the order in which they are listed.
+const NAMES: [&str; 3] = [execute::NAME, run_get::NAME, run_list::NAME];
+
+/// What the descriptions say that differs from one deployment or principal to another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guide {
+    /// Names of the sources the principal has connected, beside what is built in.
+    pub sources: Vec<String>,
+    /// One sentence: where work goes that takes longer than the budget.
+    pub longer_work: Option<String>,
+    /// The budget of autonomous compute of `execute`, in milliseconds.
+    pub budget_ms: u64,
+}
+
+/// One call of a tool, its arguments in order.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Tool {
+    /// Runs a program.
+    Execute(Execute),
+    /// Looks a run up.
+    RunGet(RunGet),
+    /// Lists runs.
+    RunList(RunList),
+}
+
+/// Why a call is none.
+#[derive(Debug)]
+pub(super) enum NoCall {
+    /// There is no such tool: an error of the protocol.
+    Unknown(RpcError),
+    /// The arguments do not do: a result that the model can read.
+    Arguments(Fault),
+}
+
+impl Tool {
+    /// Reads a call. `budget_ms` is the most that `execute` may ask for.
+    pub(super) fn read(
+        name: &str,
+        arguments: Option<&RawValue>,
+        budget_ms: u64,
+    ) -> Result<Self, NoCall> {
+        let arguments = || Arguments::read(arguments);
+        match name {
+            execute::NAME => Execute::read(arguments(), budget_ms).map(Self::Execute),
+            run_get::NAME => RunGet::read(arguments()).map(Self::RunGet),
+            run_list::NAME => RunList::read(arguments()).map(Self::RunList),
+            _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
+        }
+        .map_err(NoCall::Arguments)
+    }
+
+    /// Its name, as listed.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Execute(_) => execute::NAME,
+            Self::RunGet(_) => run_get::NAME,
+            Self::RunList(_) => run_list::NAME,
+        }
+    }
+
+    /// The scope that a token needs for it.
+    #[must_use]
+    pub const fn scope(&self) -> &'static str {
+        match self {
+            Self::Execute(_) => "execute",
+            Self::RunGet(_) | Self::RunList(_) => "runs",
+        }
+    }
+}
+
+/// The words of every status, as a schema lists them.
+fn statuses() -> Vec<&'static str> {
+    Status::ALL.iter().map(|status| status.as_str()).collect()
+}
+
+/// The list, in a fixed order.
+pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
+    vec![execute::definition(guide), run_get::definition(), run_list::definition()]
+}
+
+/// Reads a definition. The files are ours and a test reads each: one that cannot be read would be
+/// listed as `null`.
+fn parse(file: &str) -> Value {
+    serde_json::from_str(file).unwrap_or_default()
+}
