@@ -5,20 +5,19 @@
 // panic. Calling `Rust.prototype.x.call(this)` would go round it.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import Rust from "../build/index.js";
+import { answered, called } from "./report/in_flight.js";
 
 /** Answers HTTP and the schedule. */
 export default class Api extends WorkerEntrypoint {
   #rust = new Rust(this.ctx, this.env);
 
   /** @param {Request} request */
-  /** @param {Request} request */
   fetch(request) {
-    return this.#rust.fetch(request);
+    return answered(() => this.#rust.fetch(request));
   }
 
-  /** @param {import("@cloudflare/workers-types").ScheduledController} event */
-  scheduled(event) {
-    return this.#rust.scheduled(event);
+  scheduled() {
+    return this.#rust.sweep();
   }
 }
 
@@ -33,6 +32,6 @@ export class Attempt extends WorkerEntrypoint {
    * @returns {Promise<string>}
    */
   start(order, aborted) {
-    return new Rust(this.ctx, this.env).startAttempt(order, aborted);
+    return called(() => new Rust(this.ctx, this.env).startAttempt(order, aborted));
   }
 }

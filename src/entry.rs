@@ -6,6 +6,9 @@ use crate::attempt::{self, Order};
 use crate::config::Config;
 use crate::error::Fault;
 use crate::platform::loader::Loader;
+use crate::report;
+use crate::report::config::SentryConfig;
+use crate::report::desk::{Circumstances, Desk};
 use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::store::db::Db;
@@ -13,39 +16,84 @@ use crate::tools::{Caller, Tools};
 use js_sys::Reflect;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use worker::{Context, Env, Request, Response, ScheduleContext, ScheduledEvent, event};
+use worker::{Context, Env, Request, Response, event};
+
+/// Runs once for each Wasm instance, and again after a panic made another one.
+#[event(start)]
+fn start() {
+    report::panic::install();
+}
 
 /// Answers HTTP.
 #[event(fetch)]
 async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
+    let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
+    let sentry = match SentryConfig::read(variable) {
+        Ok(config) => config,
+        // Whether the deploy arrived is told whatever its variables say.
+        Err(_) if req.path() == "/health" => SentryConfig::off(),
+        Err(invalid) => return api::refusal(&invalid.into()),
+    };
+    report::panic::aim(&sentry);
+    if let Some(response) = report::probe::answer(&req, &sentry, &ctx).await {
+        return response;
+    }
+    if report::tunnel::route(&req.path()).is_some() {
+        return report::tunnel::answer::answer(req, &sentry, &ctx).await;
+    }
     api::answer(req, env, ctx).await
 }
 
-/// Once a minute: ends the runs whose attempt is dead.
-#[event(scheduled)]
-async fn scheduled(_event: ScheduledEvent, env: Env, _ctx: ScheduleContext) {
-    let swept = async { runs::sweep(&Db::of(&env)?).await }.await;
+/// Once a minute, on the schedule: ends the runs whose attempt is dead.
+///
+/// # Errors
+///
+/// When the platform hands over no environment.
+#[wasm_bindgen(this)]
+pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
+    let (env, ctx) = surroundings(&this)?;
+    let desk = Desk::of(&env, Rc::new(ctx));
+    let swept = async { runs::sweep(&Db::of(&env)?, &desk).await }.await;
     if let Err(fault) = swept {
-        worker::console_error!("sweep: {fault} ({})", fault.cause.as_deref().unwrap_or_default());
+        desk.take(&fault, &Circumstances::default());
     }
+    Ok(JsValue::UNDEFINED)
 }
 
 /// Makes an attempt; the answer is the response as it is stored, JSON text.
 ///
 /// # Errors
 ///
-/// Never in an expected way: what goes wrong is in the text.
+/// When the platform hands over no environment. What goes wrong after that is in the text.
 #[wasm_bindgen(this, js_name = startAttempt)]
 pub async fn start_attempt(
     this: JsValue,
     order: String,
     aborted: js_sys::Function,
 ) -> Result<JsValue, JsValue> {
-    let env: Env = Reflect::get(&this, &"env".into())?.unchecked_into();
-    Ok(JsValue::from(runs::pack(make_attempt(&env, &order, aborted).await)))
+    let (env, ctx) = surroundings(&this)?;
+    let desk = Desk::of(&env, Rc::new(ctx));
+    let answer = make_attempt(&env, &desk, &order, aborted).await;
+    if let Err(fault) = &answer {
+        desk.take(fault, &Circumstances::default());
+    }
+    Ok(JsValue::from(runs::pack(answer)))
 }
 
-async fn make_attempt(env: &Env, order: &str, aborted: js_sys::Function) -> Result<String, Fault> {
+/// `env` and `ctx` of the entrypoint that was called.
+fn surroundings(entrypoint: &JsValue) -> Result<(Env, Context), JsValue> {
+    let env: Env = Reflect::get(entrypoint, &"env".into())?.unchecked_into();
+    let ctx: worker::worker_sys::Context =
+        Reflect::get(entrypoint, &"ctx".into())?.unchecked_into();
+    Ok((env, Context::new(ctx)))
+}
+
+async fn make_attempt(
+    env: &Env,
+    desk: &Desk,
+    order: &str,
+    aborted: js_sys::Function,
+) -> Result<String, Fault> {
     let order: Order = serde_json::from_str(order)
         .map_err(|error| Fault::internal("none", format!("the order cannot be read: {error}")))?;
     let config = Rc::new(Config::of(env)?);
@@ -65,5 +113,5 @@ async fn make_attempt(env: &Env, order: &str, aborted: js_sys::Function) -> Resu
         .caused_by(thrown.to_string())
     })?;
     let sandbox = DynamicWorker::new(loader);
-    attempt::run(order, db, tools, &config, &sandbox, aborted).await
+    attempt::run(order, db, tools, &config, desk, &sandbox, aborted).await
 }

@@ -13,6 +13,7 @@
 //! | [`tools`] | what a program may call, and where requests of ours may go |
 //! | [`store`] | D1: one file a table family |
 //! | [`auth`], [`config`], [`hex`] | tokens and scopes; variables; bytes as text |
+//! | [`report`] | Sentry: what is reported, what is noise, the tunnel |
 //! | [`platform`] | bindings by hand: raw types inside, safe types outside |
 //!
 //! One direction: surfaces know runs, runs know tools and the store, nothing knows its caller.
@@ -29,6 +30,7 @@ pub mod error;
 pub mod hex;
 pub mod mcp;
 pub mod platform;
+pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sandbox;

@@ -9,6 +9,7 @@ use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::platform::exports::{Aborted, start_attempt};
 use crate::platform::random;
+use crate::report::desk::{Circumstances, Desk};
 use crate::run::limits::Limits;
 use crate::run::log::Line;
 use crate::run::outcome::{RunView, Status, Timing};
@@ -120,6 +121,7 @@ pub fn order(
 pub async fn start(
     ctx: &worker::Context,
     db: &Db,
+    desk: &Desk,
     order: &Order,
     aborted: Aborted,
 ) -> Result<String, Fault> {
@@ -133,8 +135,7 @@ pub async fn start(
                 "The sandbox of this run is gone: its request was lost.",
             )
             .caused_by(thrown.to_string());
-            worker::console_error!("run {}: {thrown}", order.run_id);
-            return end_lost(db, &order.run_id, order.fence, fault, None).await;
+            return end_lost(db, desk, &order.run_id, order.fence, fault, None).await;
         }
     };
     match answer.strip_prefix(REFUSED) {
@@ -152,16 +153,19 @@ pub fn pack(answer: Result<String, Fault>) -> String {
     match answer {
         Ok(response) => response,
         Err(fault) => {
-            worker::console_error!("{fault} ({})", fault.cause.as_deref().unwrap_or("no cause"));
-            format!("{REFUSED}{}", json!([fault.code.entry().code, fault.message]))
+            format!("{REFUSED}{}", json!([fault.code.entry().code, fault.message, fault.details]))
         }
     }
 }
 
 fn unpack(text: &str) -> Fault {
-    let known = serde_json::from_str::<(String, String)>(text).ok().and_then(|(code, message)| {
+    let packed: Option<(String, String, serde_json::Map<String, Value>)> =
+        serde_json::from_str(text).ok();
+    let known = packed.and_then(|(code, message, details)| {
         let code = Code::ALL.iter().copied().find(|known| known.entry().code == code)?;
-        Some(Fault::new(code, message))
+        let mut fault = Fault::new(code, message);
+        fault.details = details;
+        Some(fault)
     });
     known.unwrap_or_else(|| Fault::new(Code::SandboxGone, "The attempt was refused."))
 }
@@ -172,14 +176,14 @@ fn unpack(text: &str) -> Fault {
 /// # Errors
 ///
 /// `run_not_found`, also for somebody else's run; the database.
-pub async fn get(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
+pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<String, Fault> {
     let Some(row) = table::find(db, principal, id).await? else { return Err(not_found(id)) };
     if let Some(response) = table::response(db, id).await? {
         return Ok(response);
     }
     let now = now_ms();
     if row.status == Status::Running.as_str() && row.lease_until < now {
-        return sweep_one(db, &row, now).await;
+        return sweep_one(db, desk, &row, now).await;
     }
     let lines = table::logged(db, id).await?;
     Ok(view_of(&row, lines.as_deref(), None, now))
@@ -264,7 +268,7 @@ fn summary(row: &Row) -> Value {
 /// # Errors
 ///
 /// As [`get`].
-pub async fn cancel(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
+pub async fn cancel(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<String, Fault> {
     if table::ask_cancel(db, principal, id).await? {
         // The attempt looks every two seconds; one that is dead is found by its lease.
         for _ in 0..40 {
@@ -274,7 +278,7 @@ pub async fn cancel(db: &Db, principal: &str, id: &str) -> Result<String, Fault>
             }
         }
     }
-    get(db, principal, id).await
+    get(db, desk, principal, id).await
 }
 
 /// Ends runs whose attempt gave no sign of life for a lease. How many were found.
@@ -282,27 +286,28 @@ pub async fn cancel(db: &Db, principal: &str, id: &str) -> Result<String, Fault>
 /// # Errors
 ///
 /// The database.
-pub async fn sweep(db: &Db) -> Result<usize, Fault> {
+pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
     let now = now_ms();
     let rows = table::lost(db, now, SWEEP_AT_ONCE).await?;
     for row in &rows {
-        sweep_one(db, row, now).await?;
+        sweep_one(db, desk, row, now).await?;
     }
     Ok(rows.len())
 }
 
-async fn sweep_one(db: &Db, row: &Row, now: u64) -> Result<String, Fault> {
+async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, Fault> {
     let fault = Fault::new(
         Code::SandboxGone,
         "The sandbox of this run is gone: it gave no sign of life for 30s.",
     );
-    end_lost(db, &row.id, row.fence, fault, Some(now)).await
+    end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
 }
 
 /// Ends a run in place of an attempt that cannot any more. `taken_at`: the attempt may live, so it
 /// is ended only if its lease ran out before that time.
 async fn end_lost(
     db: &Db,
+    desk: &Desk,
     id: &str,
     fence: u64,
     fault: Fault,
@@ -315,8 +320,7 @@ async fn end_lost(
     };
     let lines = table::logged(db, id).await?;
     let response = view_of(&row, lines.as_deref(), Some(&fault), now);
-    let kind = serde_json::to_value(fault.kind()).ok();
-    let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let kind = fault.kind().word();
     let mut statements = Vec::new();
     let mut writes_as = fence;
     if let Some(taken_at) = taken_at {
@@ -327,11 +331,14 @@ async fn end_lost(
         id,
         fence: writes_as,
         status: Status::Failed,
-        error: Some((fault.code.entry().code, kind)),
+        error: Some((fault.code.entry().code, &kind)),
         ended_at: now,
         response: &response,
     }));
-    db.batch(&statements).await?;
+    let changes = db.batch(&statements).await?;
+    if changes.last().is_some_and(|changed| *changed > 0) {
+        desk.take(&fault, &Circumstances { surface: Some(&row.surface), run: Some(id) });
+    }
     // Whoever was first has the word.
     Ok(table::response(db, id).await?.unwrap_or(response))
 }

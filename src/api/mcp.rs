@@ -104,7 +104,7 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
             }
         }
         Tool::RunGet(get) => {
-            let found = runs::get(&app.db, &principal.name, &get.run_id).await;
+            let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
             // Looking up a failed run is no error.
             respond(call.reply.answer(&found.and_then(|text| outcome(text, false))))
         }

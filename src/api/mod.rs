@@ -13,6 +13,7 @@ pub mod tokens;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::random;
+use crate::report::desk::{Circumstances, Desk};
 use crate::store::db::Db;
 use serde_json::json;
 use std::rc::Rc;
@@ -29,17 +30,33 @@ pub struct App {
     pub config: Rc<Config>,
     /// The database.
     pub db: Rc<Db>,
+    /// Where faults of ours go.
+    pub desk: Rc<Desk>,
 }
 
-/// Answers a request. Never fails: what goes wrong is an answer of the catalogue.
+/// Answers a request. What goes wrong is an answer of the catalogue.
+///
+/// # Errors
+///
+/// When the platform cannot make a response at all.
 pub async fn answer(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
-    match route(req, env, ctx).await {
+    let ctx = Rc::new(ctx);
+    let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
+    match route(req, env, ctx, &desk).await {
         Ok(response) => Ok(response),
-        Err(fault) => refusal(&fault),
+        Err(fault) => {
+            desk.take(&fault, &Circumstances::default());
+            refusal(&fault)
+        }
     }
 }
 
-async fn route(req: Request, env: Env, ctx: Context) -> Result<Response, Fault> {
+async fn route(
+    req: Request,
+    env: Env,
+    ctx: Rc<Context>,
+    desk: &Rc<Desk>,
+) -> Result<Response, Fault> {
     let path = req.path();
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     if segments == ["health"] {
@@ -51,7 +68,7 @@ async fn route(req: Request, env: Env, ctx: Context) -> Result<Response, Fault> 
     }
     let config = Rc::new(Config::of(&env)?);
     let db = Rc::new(Db::of(&env)?);
-    let app = App { env, ctx: Rc::new(ctx), config, db };
+    let app = App { env, ctx, config, db, desk: Rc::clone(desk) };
     match segments.as_slice() {
         ["mcp"] => mcp::answer(&app, req).await,
         ["v1", "runs"] => {
@@ -118,9 +135,6 @@ pub(crate) fn json_text(text: String, status: u16) -> Result<Response, Fault> {
 ///
 /// When the platform cannot make a response at all.
 pub fn refusal(fault: &Fault) -> worker::Result<Response> {
-    if let Some(cause) = &fault.cause {
-        worker::console_error!("{fault} ({cause})");
-    }
     let headers = Headers::new();
     headers.set("content-type", "application/json")?;
     headers.set("cache-control", "no-store")?;

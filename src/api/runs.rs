@@ -28,7 +28,7 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
 /// No such run of this principal; the database.
 pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "runs").await?;
-    json_text(runs::get(&app.db, &principal.name, id).await?, 200)
+    json_text(runs::get(&app.db, &app.desk, &principal.name, id).await?, 200)
 }
 
 /// `POST /v1/runs/:id/cancel`.
@@ -38,7 +38,7 @@ pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> 
 /// As [`get`].
 pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "execute").await?;
-    json_text(runs::cancel(&app.db, &principal.name, id).await?, 200)
+    json_text(runs::cancel(&app.db, &app.desk, &principal.name, id).await?, 200)
 }
 
 /// `GET /v1/runs?limit&cursor&status`.

@@ -67,13 +67,18 @@ impl Framing for JsonFraming {
 ///
 /// The run itself lives in `waitUntil`: it outlives a caller that hangs up for as long as it needs
 /// to stop what is in flight and to be stored as cancelled.
+///
+/// # Errors
+///
+/// [`Open`], which is no failure: the run goes on, and its answer is to be streamed.
 pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
     let (hang_up, aborted) = hang_up();
     let (sender, receiver) = oneshot::channel();
     let ctx = Rc::clone(&app.ctx);
     let db = Rc::clone(&app.db);
+    let desk = Rc::clone(&app.desk);
     app.ctx.wait_until(async move {
-        let answer = runs::start(&ctx, &db, &order, aborted).await;
+        let answer = runs::start(&ctx, &db, &desk, &order, aborted).await;
         // The caller may have left; the outcome is stored all the same.
         let _ = sender.send(answer);
     });

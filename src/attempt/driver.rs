@@ -10,6 +10,7 @@ use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::caller_left;
 use crate::platform::random;
+use crate::report::desk::{Circumstances, Desk};
 use crate::run::end::{End, MAX_END_OVERHEAD_BYTES};
 use crate::run::log::Log;
 use crate::run::machine::{Command, Event, Run};
@@ -35,6 +36,9 @@ const RENEW_MS: u64 = 2_000;
 pub const AMBIENT: &[&str] =
     &["tools", "params", "sleep", "step", "emit", "storage", "packages", "workflows", "run"];
 
+/// A tool call that came back: its number and what it came to; `None` when it was stopped.
+type Returned = Option<(u32, Result<String, Fault>)>;
+
 /// A message of the harness and the way back.
 type Arrival = (String, oneshot::Sender<String>);
 
@@ -48,6 +52,7 @@ pub async fn run<S: Sandbox>(
     db: Rc<Db>,
     tools: Tools,
     config: &Config,
+    desk: &Desk,
     sandbox: &S,
     aborted: js_sys::Function,
 ) -> Result<String, Fault> {
@@ -65,11 +70,11 @@ pub async fn run<S: Sandbox>(
     let mut attempt = Attempt::new(order, db, tools, recorder, begun_at);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(refusal) => return attempt.end(Outcome::Failed(refused(&refusal)), None).await,
+        Err(refusal) => return attempt.end(desk, Outcome::Failed(refused(&refusal)), None).await,
     };
     attempt.warnings.extend(prepared.warnings.iter().cloned());
     let (outcome, arrivals) = attempt.watch(sandbox, &prepared, &invocation, left).await;
-    attempt.end(outcome, Some(arrivals)).await
+    attempt.end(desk, outcome, Some(arrivals)).await
 }
 
 /// A program that was refused, as its author is told.
@@ -122,7 +127,7 @@ struct Attempt {
     arguments: BTreeMap<u32, (String, String)>,
     replies: BTreeMap<u32, oneshot::Sender<String>>,
     stops: BTreeMap<u32, AbortHandle>,
-    calls: FuturesUnordered<LocalBoxFuture<'static, Option<(u32, Result<String, Fault>)>>>,
+    calls: FuturesUnordered<LocalBoxFuture<'static, Returned>>,
 }
 
 impl Attempt {
@@ -304,7 +309,7 @@ impl Attempt {
         self.log.take(lines, size(limits.log_lines), size(limits.log_bytes));
     }
 
-    fn returned(&mut self, returned: Option<(u32, Result<String, Fault>)>) -> Option<Event> {
+    fn returned(&mut self, returned: Returned) -> Option<Event> {
         // `None`: the call was stopped, and the run knows.
         let (n, answered) = returned?;
         self.stops.remove(&n);
@@ -380,6 +385,7 @@ impl Attempt {
     /// Stores the outcome and gives the response, byte for byte as it is stored.
     async fn end(
         mut self,
+        desk: &Desk,
         outcome: Outcome,
         arrivals: Option<mpsc::UnboundedReceiver<Arrival>>,
     ) -> Result<String, Fault> {
@@ -387,8 +393,12 @@ impl Attempt {
         self.calls = FuturesUnordered::new();
         let now = now_ms();
         let outcome = self.with_plain_result(outcome);
+        if let Some(fault) = outcome.fault() {
+            let surface = Some(self.order.surface.as_str());
+            desk.take(fault, &Circumstances { surface, run: Some(&self.order.run_id) });
+        }
         let response = self.response(&outcome, now);
-        let error = outcome.fault().map(|fault| (fault.code.entry().code, word(&fault.kind())));
+        let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         self.recorder.push(runs::end(&runs::Ending {
             id: &self.order.run_id,
             fence: self.order.fence,
@@ -421,7 +431,7 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return Ok(self.unstored(&outcome, now, &error.0).await);
+            return Ok(self.unstored(desk, &outcome, now, error).await);
         }
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
@@ -431,14 +441,20 @@ impl Attempt {
     }
 
     /// The outcome could not be stored: it is still answered, and says so.
-    async fn unstored(&mut self, outcome: &Outcome, now: u64, cause: &str) -> String {
+    async fn unstored(
+        &mut self,
+        desk: &Desk,
+        outcome: &Outcome,
+        now: u64,
+        error: StoreError,
+    ) -> String {
         if let Ok(Some(stored)) = runs::response(&self.db, &self.order.run_id).await {
             return stored;
         }
-        worker::console_error!(
-            "run {}: its outcome could not be stored: {cause}",
-            self.order.run_id
-        );
+        let message = "The outcome of a run could not be stored.";
+        let fault = Fault::new(Code::RecordLost, message).caused_by(error.0);
+        let surface = Some(self.order.surface.as_str());
+        desk.take(&fault, &Circumstances { surface, run: Some(&self.order.run_id) });
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
@@ -498,13 +514,6 @@ fn over() -> String {
 fn answer(to: oneshot::Sender<String>, text: String) {
     // The sandbox may be gone; then nobody wants to know.
     let _ = to.send(text);
-}
-
-fn word(kind: &crate::error::Kind) -> String {
-    serde_json::to_value(kind)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
 }
 
 /// Whether a slot of the loop is free, and something wants it.

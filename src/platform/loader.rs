@@ -147,7 +147,7 @@ fn worker_code(code: &Code<'_>) -> Result<Object, JsValue> {
     set(&object, "mainModule", code.modules.first().map_or("", |(name, _)| *name))?;
     set(&object, "modules", &modules)?;
     set(&object, "limits", &limits)?;
-    set(&object, "env", &Object::new())?;
+    set(&object, "env", Object::new())?;
     // Leaving it out would lend the host's network.
     set(&object, "globalOutbound", JsValue::NULL)?;
     Ok(object)
