@@ -9,7 +9,6 @@ const VECTORS = JSON.parse(readFileSync(new URL("../cases/codec.json", import.me
 const LIMIT = 1_048_576;
 const ignore = () => {};
 // The values are written as expressions, so that one file serves both languages.
-
 const valueOf = (/** @type {any} */ js) => new Function(`return (${js});`)();
 /** @type {(run: () => any) => Promise<any>} */
 const thrownBy = async (/** @type {any} */ run) => {

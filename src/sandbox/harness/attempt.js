@@ -213,9 +213,9 @@ export class Attempt {
     this.stop(hopeless ? '"end":"deadlocked"' : '"end":"timed_out"');
   }
 
-  /** Whether anything is on its way that could move the program. */
+  /** Whether anything is on its way that could move the program; a step's function is the program. */
   pending() {
-    return this.open.size > 0 || this.operations.size > 0 || this.timers.size() > 0;
+    return this.inFlight() > 0 || this.operations.size > 0 || this.timers.size() > 0;
   }
 
   /** Numbers of the dispatches in flight that the program had looked at; a step is the program's own. */
@@ -535,7 +535,7 @@ export class Attempt {
   idle(timer) {
     if (timer !== null) {
       this.wakeAt(timer.due);
-    } else if (this.open.size === 0 && this.operations.size === 0) {
+    } else if (!this.pending()) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
       else this.native.turn(() => this.pump());

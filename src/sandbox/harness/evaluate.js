@@ -60,7 +60,7 @@ export class Evaluation {
       now: native.now,
       later: native.setTimeout,
       cancel: native.clearTimeout,
-      expired: () => this.attempt.stop('"end":"timed_out"'),
+      expired: (asleep) => this.attempt.expired(asleep),
     });
     const attempt = new Attempt({
       invocation,
@@ -187,7 +187,8 @@ export class Evaluation {
     const fault = thrown === this.guard.failure ? "timed_out" : (origin?.fault ?? null);
     return (
       `"end":"threw","error":${described},"text":${text},"line":${place?.line ?? null},` +
-      `"column":${place?.column ?? null},"call":${origin?.n ?? null},"fault":${fault === null ? null : quote(fault)}`
+      `"column":${place?.column ?? null},"call":${origin?.n ?? null},` +
+      `"fault":${fault === null ? null : quote(fault)}${field("tool", origin?.path)}`
     );
   }
 

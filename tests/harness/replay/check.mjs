@@ -286,7 +286,8 @@ function force(/** @type {any} */ attempt, /** @type {any} */ events) {
   } else if (kind === "t") {
     if (attempt.timers.isDue(id, m)) deliver(() => attempt.timers.fire(id));
   } else {
-    let before = /** @type {any} */ (null);
+    /** @type {any} */
+    let before = null;
     let arrival = attempt.arrivals;
     while (arrival !== null && (arrival.event !== kind || arrival.id !== id)) {
       [before, arrival] = [arrival, arrival.next];

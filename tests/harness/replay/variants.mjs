@@ -95,6 +95,11 @@ export const WITHOUT = {
       "      this.wake = null;\n      this.pump();",
       "      this.wake = null;\n      this.turnOpen = false;\n      this.pump();",
     ],
+    [
+      "attempt.js",
+      "        this.sweep = null;\n        this.pump();",
+      "        this.sweep = null;\n        this.turnOpen = false;\n        this.pump();",
+    ],
   ],
   "an ended program is given no reply that closed its turn": [
     [
