@@ -5,12 +5,16 @@ use crate::api;
 use crate::attempt::{self, Order};
 use crate::config::Config;
 use crate::error::Fault;
+use crate::ledger;
+use crate::packages::nested::Nested;
 use crate::platform::loader::Loader;
 use crate::report;
 use crate::report::config::SentryConfig;
 use crate::report::desk::{Circumstances, Desk};
 use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
+use crate::sandbox::isolate::Isolate;
+use crate::sandbox::warm_worker::{WarmWorker, Which};
 use crate::store::db::Db;
 use crate::tools::{Caller, Tools};
 use js_sys::Reflect;
@@ -44,7 +48,8 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
     api::answer(req, env, ctx).await
 }
 
-/// Once a minute, on the schedule: ends the runs whose attempt is dead.
+/// Once a minute, on the schedule: ends the runs whose attempt is dead, forgets keys that have had
+/// their time.
 ///
 /// # Errors
 ///
@@ -53,7 +58,12 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
     let (env, ctx) = surroundings(&this)?;
     let desk = Desk::of(&env, Rc::new(ctx));
-    let swept = async { runs::sweep(&Db::of(&env)?, &desk).await }.await;
+    let swept = async {
+        let db = Db::of(&env)?;
+        runs::sweep(&db, &desk).await?;
+        ledger::prune(&db, Config::of(&env)?.ledger_retention_ms).await
+    }
+    .await;
     if let Err(fault) = swept {
         desk.take(&fault, &Circumstances::default());
     }
@@ -72,8 +82,9 @@ pub async fn start_attempt(
     aborted: js_sys::Function,
 ) -> Result<JsValue, JsValue> {
     let (env, ctx) = surroundings(&this)?;
-    let desk = Desk::of(&env, Rc::new(ctx));
-    let answer = make_attempt(&env, &desk, &order, aborted).await;
+    let ctx = Rc::new(ctx);
+    let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
+    let answer = make_attempt(&env, ctx, &desk, &order, aborted).await;
     if let Err(fault) = &answer {
         desk.take(fault, &Circumstances::default());
     }
@@ -90,7 +101,8 @@ fn surroundings(entrypoint: &JsValue) -> Result<(Env, Context), JsValue> {
 
 async fn make_attempt(
     env: &Env,
-    desk: &Desk,
+    ctx: Rc<Context>,
+    desk: &Rc<Desk>,
     order: &str,
     aborted: js_sys::Function,
 ) -> Result<String, Fault> {
@@ -104,7 +116,16 @@ async fn make_attempt(
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
     };
-    let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?;
+    let nested = Nested::new(
+        ctx,
+        Rc::clone(&db),
+        Rc::clone(desk),
+        Rc::clone(&config),
+        order.principal.clone(),
+        order.run_id.clone(),
+        order.parent.as_ref().map_or(0, |parent| parent.depth),
+    );
+    let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);
     let loader = Loader::of(env).map_err(|thrown| {
         Fault::new(
             crate::error::Code::ConfigurationInvalid,
@@ -112,6 +133,18 @@ async fn make_attempt(
         )
         .caused_by(thrown.to_string())
     })?;
-    let sandbox = DynamicWorker::new(loader);
+    let sandbox = match &order.package {
+        None => Isolate::Fresh(DynamicWorker::new(loader)),
+        Some(package) => {
+            let which = Which {
+                principal: order.principal.clone(),
+                name: package.name.clone(),
+                version: package.version,
+                hash: package.hash.clone(),
+                deploy: config.commit_sha.clone(),
+            };
+            Isolate::Warm(WarmWorker::new(loader, Rc::clone(&db), which))
+        }
+    };
     attempt::run(order, db, tools, &config, desk, &sandbox, aborted).await
 }

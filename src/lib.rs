@@ -5,6 +5,8 @@
 //! | [`api`] | HTTP: one file a resource |
 //! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
+//! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
+//! | [`packages`] | saved, versioned programs with named exports, and their invocation |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
 //! | [`code`] | pure: from what an agent wrote to a module |
@@ -28,7 +30,9 @@ pub mod config;
 pub mod entry;
 pub mod error;
 pub mod hex;
+pub mod ledger;
 pub mod mcp;
+pub mod packages;
 pub mod platform;
 pub mod report;
 pub mod run;

@@ -6,6 +6,7 @@
 use crate::attempt::Order;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::ledger;
 use crate::platform::clock::now_ms;
 use crate::platform::exports::{Aborted, start_attempt};
 use crate::platform::random;
@@ -15,7 +16,9 @@ use crate::run::log::Line;
 use crate::run::outcome::{RunView, Status, Timing};
 use crate::run::surface::Surface;
 use crate::store::db::Db;
+use crate::store::ledger as ledger_table;
 use crate::store::runs::{self as table, Cursor, Row};
+use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -110,6 +113,9 @@ pub fn order(
         limits,
         arrived_at,
         fence: 1,
+        claim: None,
+        parent: None,
+        package: None,
     })
 }
 
@@ -178,7 +184,7 @@ fn unpack(text: &str) -> Fault {
 /// `run_not_found`, also for somebody else's run; the database.
 pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<String, Fault> {
     let Some(row) = table::find(db, principal, id).await? else { return Err(not_found(id)) };
-    if let Some(response) = table::response(db, id).await? {
+    if let Some(response) = stored(db, id).await? {
         return Ok(response);
     }
     let now = now_ms();
@@ -187,6 +193,16 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
     }
     let lines = table::logged(db, id).await?;
     Ok(view_of(&row, lines.as_deref(), None, now))
+}
+
+/// The response of a run that ended; one of an older form in the form of today.
+///
+/// # Errors
+///
+/// The database.
+pub async fn stored(db: &Db, id: &str) -> Result<Option<String>, Fault> {
+    let response = table::response(db, id).await?;
+    Ok(response.map(|response| ledger::answer::current(&response).into_owned()))
 }
 
 /// One page of a principal's runs, newest first.
@@ -335,8 +351,14 @@ async fn end_lost(
         ended_at: now,
         response: &response,
     }));
+    let ended = statements.len().saturating_sub(1);
+    if taken_at.is_some() {
+        // Nobody was answered. If nothing had an effect either, the key's next caller runs it.
+        let reads = serde_json::to_string(&tools::reads()).unwrap_or_else(|_| "[]".to_owned());
+        statements.push(ledger_table::give_back(id, writes_as, &reads));
+    }
     let changes = db.batch(&statements).await?;
-    if changes.last().is_some_and(|changed| *changed > 0) {
+    if changes.get(ended).is_some_and(|changed| *changed > 0) {
         desk.take(&fault, &Circumstances { surface: Some(&row.surface), run: Some(id) });
     }
     // Whoever was first has the word.

@@ -5,7 +5,9 @@
 pub mod auth;
 pub mod body;
 pub mod health;
+pub mod ledger;
 pub mod mcp;
+pub mod packages;
 pub mod runs;
 pub mod streaming;
 pub mod tokens;
@@ -86,6 +88,24 @@ async fn route(
         ["v1", "runs", id, "cancel"] => {
             allow(&req, &[Method::Post])?;
             runs::cancel(&app, &req, id).await
+        }
+        ["v1", "packages"] => {
+            allow(&req, &[Method::Get])?;
+            packages::list(&app, &req).await
+        }
+        ["v1", "packages", name] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            packages::one(&app, req, name).await
+        }
+        ["v1", "packages", name, "versions"] if req.method() == Method::Get => {
+            packages::versions(&app, &req, name).await
+        }
+        ["v1", "packages", name, "version"] if req.method() == Method::Put => {
+            packages::point(&app, req, name).await
+        }
+        ["v1", "packages", name, export] => {
+            allow(&req, &[Method::Post])?;
+            packages::invoke(&app, req, name, export).await
         }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;

@@ -1,6 +1,6 @@
 //! `/v1/runs`: run a program, look one up, list them, end one.
 
-use super::{App, auth, body, json_text, streaming};
+use super::{App, auth, body, json_text, ledger, streaming};
 use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::run::surface::Surface;
@@ -17,7 +17,10 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let arrived_at = now_ms();
     let principal = auth::require(app, &req, "execute").await?;
     let request: RunRequest = body::json(&mut req).await?;
-    let order = runs::order(&app.config, &principal.name, Surface::Execute, request, arrived_at)?;
+    let claim = ledger::of_header(&req, ledger::Wanted::of_run(&request))?;
+    let mut order =
+        runs::order(&app.config, &principal.name, Surface::Execute, request, arrived_at)?;
+    order.claim = claim;
     streaming::answer(app, order).await
 }
 

@@ -3,10 +3,12 @@
 use super::message::{Kind, Message};
 use super::order::Order;
 use super::permit;
+use super::program::{Program, refused};
 use super::recorder::Recorder;
 use crate::code;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::packages::schema;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::caller_left;
 use crate::platform::random;
@@ -18,7 +20,7 @@ use crate::run::outcome::{Outcome, RunView};
 use crate::run::value;
 use crate::sandbox::{Host, Lost, Sandbox};
 use crate::store::db::{Db, StoreError};
-use crate::store::{dispatches, runs};
+use crate::store::{dispatches, ledger, runs};
 use crate::tools::{Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
 use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, abortable};
@@ -57,7 +59,7 @@ pub async fn run<S: Sandbox>(
     aborted: js_sys::Function,
 ) -> Result<String, Fault> {
     let options = code::Options { guard: config.guard, ambient: AMBIENT };
-    let prepared = code::prepare(&order.source, &options);
+    let program = Program::of(&order, &options);
     let invocation = invocation_of(&order)?;
     let left = caller_left(aborted).boxed_local().fuse();
     let (begun_at, left) = match permit::wait(&db, &order, config, left).await? {
@@ -68,25 +70,13 @@ pub async fn run<S: Sandbox>(
     };
     let recorder = Recorder::new(Rc::clone(&db));
     let mut attempt = Attempt::new(order, db, tools, recorder, begun_at);
-    let prepared = match prepared {
-        Ok(prepared) => prepared,
+    let program = match program {
+        Ok(program) => program,
         Err(refusal) => return attempt.end(desk, Outcome::Failed(refused(&refusal)), None).await,
     };
-    attempt.warnings.extend(prepared.warnings.iter().cloned());
-    let (outcome, arrivals) = attempt.watch(sandbox, &prepared, &invocation, left).await;
+    attempt.warnings.extend(program.warnings().iter().cloned());
+    let (outcome, arrivals) = attempt.watch(sandbox, &program, &invocation, left).await;
     attempt.end(desk, outcome, Some(arrivals)).await
-}
-
-/// A program that was refused, as its author is told.
-fn refused(refusal: &code::Refusal) -> Fault {
-    let mut fault = Fault::new(Code::SyntaxRefused, refusal.message.clone());
-    if let Some(place) = refusal.place {
-        fault = fault.with("line", place.line).with("column", place.column);
-    }
-    if let Some(excerpt) = &refusal.excerpt {
-        fault = fault.with("excerpt", excerpt.as_str());
-    }
-    fault
 }
 
 fn invocation_of(order: &Order) -> Result<String, Fault> {
@@ -109,7 +99,7 @@ fn invocation_of(order: &Order) -> Result<String, Fault> {
             "logLines": limits.log_lines,
             "logLineBytes": limits.log_line_bytes,
         },
-        "export": null,
+        "export": order.package.as_ref().map(|package| &package.export),
         "journal": null,
     })
     .to_string())
@@ -154,7 +144,7 @@ impl Attempt {
     async fn watch<S: Sandbox>(
         &mut self,
         sandbox: &S,
-        prepared: &code::Prepared,
+        program: &Program,
         invocation: &str,
         left: permit::Left,
     ) -> (Outcome, mpsc::UnboundedReceiver<Arrival>) {
@@ -166,7 +156,7 @@ impl Attempt {
             async move { answer.await.unwrap_or_else(|_| over()) }.boxed_local()
         });
         let limits = self.order.limits.clone();
-        let evaluated = sandbox.evaluate(&prepared.module, invocation, &limits, host).fuse();
+        let evaluated = sandbox.evaluate(program.module(), invocation, &limits, host).fuse();
         pin_mut!(evaluated, left);
         let recorder = self.recorder.clone();
         let db = Rc::clone(&self.db);
@@ -192,7 +182,7 @@ impl Attempt {
                     Some(arrival) => self.arrived(arrival),
                     None => Some(Event::Tick),
                 },
-                ended = evaluated => Some(self.evaluated(ended, prepared)),
+                ended = evaluated => Some(self.evaluated(ended, program)),
                 returned = self.calls.select_next_some() => self.returned(returned),
                 written = writing => written.err().map(|error| Event::RecordLost(error.0)),
                 why = left => Some(Event::Aborted(why)),
@@ -267,7 +257,7 @@ impl Attempt {
         }
     }
 
-    fn evaluated(&mut self, ended: Result<String, Lost>, prepared: &code::Prepared) -> Event {
+    fn evaluated(&mut self, ended: Result<String, Lost>, program: &Program) -> Event {
         let most = usize::try_from(self.order.limits.result_bytes)
             .unwrap_or(usize::MAX)
             .saturating_add(MAX_END_OVERHEAD_BYTES);
@@ -286,18 +276,10 @@ impl Attempt {
                 let mut end = End::read(&text);
                 let lines = std::mem::take(&mut end.logs);
                 self.take_end_logs(&lines);
-                end.place(|line, column| {
-                    prepared.position(line, column).map(|place| (place.line, place.column))
-                });
+                end.place(|line, column| program.position(line, column));
                 Event::Evaluated(end)
             }
-            Err(Lost::Refused(text)) => {
-                Event::SandboxFailed(match prepared.refusal_from_engine(&text) {
-                    Some(refusal) => refused(&refusal),
-                    None => Fault::new(Code::SyntaxRefused, "The engine refused the program.")
-                        .caused_by(text),
-                })
-            }
+            Err(Lost::Refused(text)) => Event::SandboxFailed(program.refused(text)),
             Err(Lost::Fault(fault)) => Event::SandboxFailed(fault),
         }
     }
@@ -455,6 +437,12 @@ impl Attempt {
         let fault = Fault::new(Code::RecordLost, message).caused_by(error.0);
         let surface = Some(self.order.surface.as_str());
         desk.take(&fault, &Circumstances { surface, run: Some(&self.order.run_id) });
+        // Under a key it is not run again: it was done, and is being answered.
+        if self.order.claim.is_some()
+            && let Err(error) = self.db.run(&ledger::lose_answer(&self.order.run_id)).await
+        {
+            worker::console_error!("run {}: its key: {error}", self.order.run_id);
+        }
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
@@ -467,7 +455,7 @@ impl Attempt {
             Outcome::Completed(tagged) => match value::plain(&tagged) {
                 Ok((plain, lost)) => {
                     self.warnings.extend(lost);
-                    Outcome::Completed(plain)
+                    self.unfit(&plain).map_or(Outcome::Completed(plain), Outcome::Failed)
                 }
                 Err(error) => Outcome::Failed(
                     Fault::new(Code::SandboxGone, "The sandbox answered what cannot be read.")
@@ -476,6 +464,16 @@ impl Attempt {
             },
             other => other,
         }
+    }
+
+    /// The fault of a result that does not fit what its export promises.
+    fn unfit(&self, plain: &str) -> Option<Fault> {
+        let package = self.order.package.as_ref()?;
+        let schema = package.result.as_ref()?;
+        let result = serde_json::from_str(plain).ok()?;
+        let problem = schema::validate(schema, &result, "result").into_iter().next()?;
+        let message = format!("The result does not fit its schema: {problem}.");
+        Some(Fault::new(Code::RuntimeError, message).with("path", problem.path))
     }
 
     fn response(&self, outcome: &Outcome, now: u64) -> String {

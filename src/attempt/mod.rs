@@ -7,7 +7,8 @@ pub mod driver;
 pub mod message;
 pub mod order;
 pub mod permit;
+pub mod program;
 pub mod recorder;
 
 pub use driver::run;
-pub use order::Order;
+pub use order::{Order, PackageOrder, Parent};

@@ -1,10 +1,14 @@
 //! The tools that are listed and can be called, one file each.
 
 mod execute;
+mod package_invoke;
+mod package_list;
 mod run_get;
 mod run_list;
 
 pub use execute::Execute;
+pub use package_invoke::PackageInvoke;
+pub use package_list::PackageList;
 pub use run_get::RunGet;
 pub use run_list::RunList;
 
@@ -13,7 +17,8 @@ use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 3] = [execute::NAME, run_get::NAME, run_list::NAME];
+const NAMES: [&str; 5] =
+    [execute::NAME, run_get::NAME, run_list::NAME, package_list::NAME, package_invoke::NAME];
 
 /// What the descriptions say that differs from one deployment or principal to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,6 +41,10 @@ pub enum Tool {
     RunGet(RunGet),
     /// Lists runs.
     RunList(RunList),
+    /// Lists packages.
+    PackageList(PackageList),
+    /// Invokes an export of a package.
+    PackageInvoke(PackageInvoke),
 }
 
 /// Why a call is none.
@@ -59,6 +68,8 @@ impl Tool {
             execute::NAME => Execute::read(arguments(), budget_ms).map(Self::Execute),
             run_get::NAME => RunGet::read(arguments()).map(Self::RunGet),
             run_list::NAME => RunList::read(arguments()).map(Self::RunList),
+            package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
+            package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -71,15 +82,19 @@ impl Tool {
             Self::Execute(_) => execute::NAME,
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
+            Self::PackageList(_) => package_list::NAME,
+            Self::PackageInvoke(_) => package_invoke::NAME,
         }
     }
 
-    /// The scope that a token needs for it.
+    /// The scope that a token needs for it. An invocation needs that of its export, which `execute`
+    /// covers.
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) => "execute",
+            Self::Execute(_) | Self::PackageInvoke(_) => "execute",
             Self::RunGet(_) | Self::RunList(_) => "runs",
+            Self::PackageList(_) => "packages",
         }
     }
 }
@@ -91,7 +106,13 @@ fn statuses() -> Vec<&'static str> {
 
 /// The list, in a fixed order.
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
-    vec![execute::definition(guide), run_get::definition(), run_list::definition()]
+    vec![
+        execute::definition(guide),
+        run_get::definition(),
+        run_list::definition(),
+        package_list::definition(),
+        package_invoke::definition(),
+    ]
 }
 
 /// Reads a definition. The files are ours and a test reads each: one that cannot be read would be

@@ -3,6 +3,8 @@
 
 pub mod db;
 pub mod dispatches;
+pub mod ledger;
+pub mod packages;
 pub mod permits;
 pub mod runs;
 pub mod storage;

@@ -12,6 +12,7 @@ pub mod storage;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::packages::nested::{self, Nested};
 use crate::store::db::Db;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -36,6 +37,7 @@ pub struct Tools {
     db: Rc<Db>,
     config: Rc<Config>,
     service: Option<service::Service>,
+    nested: Option<Nested>,
     caller: Caller,
     emitted: emit::Emitted,
 }
@@ -66,7 +68,13 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        Ok(Self { db, config, service, caller, emitted: emit::Emitted::default() })
+        Ok(Self { db, config, service, nested: None, caller, emitted: emit::Emitted::default() })
+    }
+
+    /// The same, and packages can be invoked.
+    #[must_use]
+    pub fn with_packages(self, nested: Nested) -> Self {
+        Self { nested: Some(nested), ..self }
     }
 
     /// Whether a call of `path` only reads, so that it need not be written down before it is made.
@@ -95,9 +103,10 @@ impl Tools {
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
             "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
-            _ => match &self.service {
-                Some(service) => service.call(path, arguments, &self.caller).await?,
-                None => return Err(not_found(path, &[])),
+            _ => match (&self.nested, &self.service) {
+                (Some(nested), _) if path == nested::PATH => nested.invoke(arguments).await,
+                (_, Some(service)) => service.call(path, arguments, &self.caller).await?,
+                (_, None) => return Err(not_found(path, &[])),
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
@@ -112,6 +121,12 @@ impl Tools {
         }
         Ok(answer)
     }
+}
+
+/// The built-in tools whose calls only read.
+#[must_use]
+pub fn reads() -> Vec<&'static str> {
+    BUILT_IN.iter().filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
 }
 
 /// No tool has the name; the nearest of those that exist are named.
