@@ -1,4 +1,6 @@
 //! How fast programs are prepared, in bytes a second. The goal is 5 MB/s natively.
+#![expect(missing_docs, reason = "criterion's macros make functions without")]
+#![expect(clippy::expect_used, reason = "a test ends at the first surprise")]
 
 use std::hint::black_box;
 

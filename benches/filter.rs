@@ -1,5 +1,6 @@
 //! How fast events are judged: a real SDK's event with 50 frames, noise and not, and one whose
 //! bulk stands in `extra`. The aim is 100 MB/s natively.
+#![expect(missing_docs, reason = "criterion's macros make functions without")]
 
 use std::hint::black_box;
 

@@ -383,6 +383,7 @@ fn view_of(row: &Row, lines: Option<&str>, fault: Option<&Fault>, now: u64) -> S
         result: None,
         error: fault.map(|fault| fault.message.as_str()),
         error_details: fault.map(Fault::to_json),
+        emitted: &[],
         logs: &lines,
         warnings: &[],
         timing: Timing {

@@ -1,4 +1,9 @@
 //! What is nested too deep is refused before the parser's stack can overflow; what is only long is not.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    reason = "a test ends at the first surprise"
+)]
 
 use std::time::{Duration, Instant};
 

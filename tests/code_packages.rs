@@ -1,6 +1,11 @@
 //! A package's modules are linked as modules are, and what cannot be is refused with file and place.
 //!
 //! `tests/code/packages.test.mjs` runs what comes out.
+#![expect(
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "a test ends at the first surprise"
+)]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,9 @@
 //! What cannot run is refused with its place in the text as it was sent, and the line with a caret.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "a test ends at the first surprise"
+)]
 
 use holdfast::code::{Options, Prepared, Refusal, prepare};
 

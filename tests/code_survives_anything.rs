@@ -2,6 +2,16 @@
 //!
 //! Three kinds of text: soups of tokens, programs with pieces cut out, doubled and swapped, and
 //! brackets nested at random up to the limit and beyond.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test ends at the first surprise"
+)]
 
 use holdfast::code::{Options, prepare, prepare_package};
 use oxc_allocator::Allocator;

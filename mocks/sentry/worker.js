@@ -187,6 +187,7 @@ async function ingest(request, url, state) {
   }
   const received = new Uint8Array(await request.arrayBuffer());
   let body = received;
+  /** @type {string | null} */
   let problem = null;
   let envelope = { header: /** @type {any} */ (null), items: /** @type {Item[]} */ ([]) };
   try {

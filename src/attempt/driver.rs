@@ -491,6 +491,7 @@ impl Attempt {
             result: result.as_deref(),
             error: fault.map(|fault| fault.message.as_str()),
             error_details: fault.map(Fault::to_json),
+            emitted: &self.tools.emitted(),
             logs: self.log.lines(),
             warnings: &warnings,
             timing: self.run.timing(self.order.arrived_at, now),

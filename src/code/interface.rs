@@ -18,7 +18,7 @@ pub(super) const EXTENSIONS: [&str; 4] = [".js", ".ts", ".mjs", ".mts"];
 
 /// What another module is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum Provider {
     Module(usize),
     Runtime,
 }
@@ -26,7 +26,7 @@ pub(super) enum From {
 /// A name that a module imports.
 #[derive(Debug)]
 pub(super) struct Import {
-    pub(super) from: From,
+    pub(super) from: Provider,
     /// `None`: the whole module.
     pub(super) name: Option<String>,
     pub(super) local: String,
@@ -39,9 +39,9 @@ pub(super) enum Target {
     /// A binding of the module, read as this expression.
     Local { expression: String, is_function: bool, assigned: bool },
     /// An export of another.
-    Other { from: From, name: String },
+    Other { from: Provider, name: String },
     /// All of another, as an object.
-    Namespace(From),
+    Namespace(Provider),
     /// A type, which is gone when the program runs.
     Type,
 }
@@ -63,7 +63,7 @@ pub(super) struct Interface {
     /// Where each export that stands for another module's is.
     pub(super) places: HashMap<String, u32>,
     /// What `export *` passes on.
-    pub(super) stars: Vec<From>,
+    pub(super) stars: Vec<Provider>,
     pub(super) edges: Vec<Edge>,
 }
 
@@ -104,9 +104,9 @@ impl Reader<'_> {
     }
 
     /// The module behind `specifier`.
-    fn resolve(&mut self, specifier: &str, at: u32) -> Option<From> {
+    fn resolve(&mut self, specifier: &str, at: u32) -> Option<Provider> {
         if specifier == RUNTIME_MODULE {
-            return Some(From::Runtime);
+            return Some(Provider::Runtime);
         }
         if !specifier.starts_with("./") && !specifier.starts_with("../") {
             self.faults.add(
@@ -143,7 +143,7 @@ impl Reader<'_> {
             }));
         for candidate in candidates {
             if let Some(number) = self.index.get(candidate.as_str()) {
-                return Some(From::Module(*number));
+                return Some(Provider::Module(*number));
             }
         }
         self.faults
@@ -168,14 +168,18 @@ impl Reader<'_> {
         match statement {
             Statement::ImportDeclaration(it) => self.import(it, read),
             Statement::ExportFromDeclaration(it) => {
-                if let Some(From::Module(module)) = self.resolve(&it.source.value, it.span.start) {
+                if let Some(Provider::Module(module)) =
+                    self.resolve(&it.source.value, it.span.start)
+                {
                     let values = it.specifiers.iter().filter(|it| !it.export_kind.is_type());
                     let names = values.map(|it| it.local.name().to_string()).collect();
                     read.edges.push(Edge { module, at: it.span.start, names });
                 }
             }
             Statement::ExportAllDeclaration(it) => {
-                if let Some(From::Module(module)) = self.resolve(&it.source.value, it.span.start) {
+                if let Some(Provider::Module(module)) =
+                    self.resolve(&it.source.value, it.span.start)
+                {
                     read.edges.push(Edge { module, at: it.span.start, names: Vec::new() });
                 }
             }
@@ -205,14 +209,14 @@ impl Reader<'_> {
                 }
             };
             // The runtime's default is the runtime.
-            let name = name.filter(|name| from != From::Runtime || name != "default");
-            if let Some(name) = name.as_ref().filter(|_| from == From::Runtime) {
+            let name = name.filter(|name| from != Provider::Runtime || name != "default");
+            if let Some(name) = name.as_ref().filter(|_| from == Provider::Runtime) {
                 self.runtime_name(name, at);
             }
             names.push(name.clone().unwrap_or_default());
             read.imports.push(Import { from, name, local: local.name.to_string(), at });
         }
-        if let From::Module(module) = from {
+        if let Provider::Module(module) = from {
             read.edges.push(Edge { module, at: it.span.start, names });
         }
     }
@@ -312,9 +316,11 @@ impl Reader<'_> {
             let at = specifier.span.start;
             let target = match from.filter(|_| !specifier.export_kind.is_type()) {
                 None => Target::Type,
-                Some(From::Runtime) if name == "default" => Target::Namespace(From::Runtime),
+                Some(Provider::Runtime) if name == "default" => {
+                    Target::Namespace(Provider::Runtime)
+                }
                 Some(from) => {
-                    if from == From::Runtime {
+                    if from == Provider::Runtime {
                         self.runtime_name(&name, at);
                     }
                     Target::Other { from, name }

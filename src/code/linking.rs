@@ -10,7 +10,7 @@ use super::edits::{Edits, offset};
 use super::erase::Erase;
 use super::form::Context;
 use super::guard::{Guard, Texts};
-use super::interface::{Edge, From, Interface, Reader, Target};
+use super::interface::{Edge, Interface, Provider, Reader, Target};
 use super::live::Live;
 use super::names::Names;
 use super::package::{MOST_MODULES, Origin, PackageModule, PackageRefusal};
@@ -140,14 +140,16 @@ impl<'a, 'o> Package<'a, 'o> {
                 access: Access::Export { module, name: name.to_owned(), live: *assigned },
                 is_function: *is_function,
             },
-            Some(Target::Other { from: From::Module(module), name }) => {
+            Some(Target::Other { from: Provider::Module(module), name }) => {
                 self.find_within(*module, name, next)
             }
-            Some(Target::Other { from: From::Runtime, name }) => {
+            Some(Target::Other { from: Provider::Runtime, name }) => {
                 constant(Access::Runtime(name.clone()))
             }
-            Some(Target::Namespace(From::Module(module))) => constant(Access::Namespace(*module)),
-            Some(Target::Namespace(From::Runtime)) => constant(Access::RuntimeNamespace),
+            Some(Target::Namespace(Provider::Module(module))) => {
+                constant(Access::Namespace(*module))
+            }
+            Some(Target::Namespace(Provider::Runtime)) => constant(Access::RuntimeNamespace),
             Some(Target::Type) => Found::Type,
             None if name == "default" => Found::Missing,
             None => self.find_star(unit, name, next),
@@ -161,11 +163,11 @@ impl<'a, 'o> Package<'a, 'o> {
         let mut is_type = false;
         for from in &unit.interface.stars {
             let found = match from {
-                From::Module(module) => self.find_within(*module, name, hops),
-                From::Runtime if self.options.ambient.contains(&name) => {
+                Provider::Module(module) => self.find_within(*module, name, hops),
+                Provider::Runtime if self.options.ambient.contains(&name) => {
                     Found::Value { access: Access::Runtime(name.to_owned()), is_function: false }
                 }
-                From::Runtime => Found::Missing,
+                Provider::Runtime => Found::Missing,
             };
             match found {
                 Found::Value { access, is_function } => match &first {
@@ -197,12 +199,12 @@ impl<'a, 'o> Package<'a, 'o> {
         names.extend(unit.interface.exports.keys().cloned());
         for from in &unit.interface.stars {
             match from {
-                From::Module(module) => {
+                Provider::Module(module) => {
                     let mut others = self.names_but(*module, seen);
                     others.remove("default");
                     names.append(&mut others);
                 }
-                From::Runtime => {
+                Provider::Runtime => {
                     names.extend(self.options.ambient.iter().map(|&name| name.to_owned()));
                 }
             }
@@ -222,13 +224,13 @@ impl<'a, 'o> Package<'a, 'o> {
         for unit in &self.units {
             let imports = unit.interface.imports.iter().filter_map(|import| {
                 match (import.from, &import.name) {
-                    (From::Module(module), Some(name)) => Some((module, name, import.at)),
+                    (Provider::Module(module), Some(name)) => Some((module, name, import.at)),
                     _ => None,
                 }
             });
             let exports =
                 unit.interface.exports.iter().filter_map(|(exported, target)| match target {
-                    Target::Other { from: From::Module(module), name } => Some((
+                    Target::Other { from: Provider::Module(module), name } => Some((
                         *module,
                         name,
                         unit.interface.places.get(exported).copied().unwrap_or(0),
@@ -340,10 +342,10 @@ impl<'a, 'o> Package<'a, 'o> {
         let mut out = String::new();
         for import in &unit.interface.imports {
             let access = match (import.from, &import.name) {
-                (From::Runtime, Some(name)) => Access::Runtime(name.clone()),
-                (From::Runtime, None) => Access::RuntimeNamespace,
-                (From::Module(module), None) => Access::Namespace(module),
-                (From::Module(module), Some(name)) => match self.find(module, name) {
+                (Provider::Runtime, Some(name)) => Access::Runtime(name.clone()),
+                (Provider::Runtime, None) => Access::RuntimeNamespace,
+                (Provider::Module(module), None) => Access::Namespace(module),
+                (Provider::Module(module), Some(name)) => match self.find(module, name) {
                     Found::Value { access, .. } => access,
                     _ => continue,
                 },

@@ -30,7 +30,7 @@ export function canInflate(encoding) {
 }
 
 /** Reads a body piece by piece. */
-export class Body {
+export class EnvelopeBody {
   /** @type {AsyncIterator<Uint8Array>} */
   #pieces;
   #received = 0;

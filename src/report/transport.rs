@@ -44,23 +44,23 @@ pub(super) mod sys {
 
         /// A body that is being read.
         #[derive(Debug)]
-        pub(in crate::report) type Body;
+        pub(in crate::report) type EnvelopeBody;
 
         #[wasm_bindgen(constructor, catch)]
         pub(in crate::report) fn new(
             stream: &JsValue,
             encoding: &str,
             limit: f64,
-        ) -> Result<Body, JsValue>;
+        ) -> Result<EnvelopeBody, JsValue>;
 
         #[wasm_bindgen(method, catch)]
-        pub(in crate::report) async fn next(this: &Body) -> Result<JsValue, JsValue>;
+        pub(in crate::report) async fn next(this: &EnvelopeBody) -> Result<JsValue, JsValue>;
 
         #[wasm_bindgen(method, getter, catch)]
-        pub(in crate::report) fn outgrown(this: &Body) -> Result<bool, JsValue>;
+        pub(in crate::report) fn outgrown(this: &EnvelopeBody) -> Result<bool, JsValue>;
 
         #[wasm_bindgen(method, catch)]
-        pub(in crate::report) async fn cancel(this: &Body) -> Result<JsValue, JsValue>;
+        pub(in crate::report) async fn cancel(this: &EnvelopeBody) -> Result<JsValue, JsValue>;
 
         /// Bytes held outside of Wasm.
         #[derive(Debug)]

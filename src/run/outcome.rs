@@ -130,6 +130,9 @@ pub struct RunView<'a> {
     /// The fault in full; only when failed or cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_details: Option<Value>,
+    /// What the program emitted for the person, in plain form; left out when it emitted nothing.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub emitted: &'a [Box<RawValue>],
     /// What the program logged.
     pub logs: &'a [Line],
     /// What was lost or should be known.

@@ -4,6 +4,7 @@
 //! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
 
 pub mod egress;
+pub mod emit;
 pub mod http;
 pub mod names;
 pub mod service;
@@ -13,6 +14,7 @@ use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
 use crate::store::db::Db;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
@@ -37,10 +39,12 @@ pub struct Tools {
     service: Option<service::Service>,
     nested: Option<Nested>,
     caller: Caller,
+    emitted: emit::Emitted,
 }
 
 /// The built-in tools: name, and whether a call only reads.
 const BUILT_IN: &[(&str, bool)] = &[
+    ("emit", true),
     ("http.fetch", false),
     ("storage.delete", false),
     ("storage.get", true),
@@ -64,7 +68,7 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        Ok(Self { db, config, service, nested: None, caller })
+        Ok(Self { db, config, service, nested: None, caller, emitted: emit::Emitted::default() })
     }
 
     /// The same, and packages can be invoked.
@@ -79,6 +83,12 @@ impl Tools {
         BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
     }
 
+    /// What the program has emitted for the person, in plain form, in order.
+    #[must_use]
+    pub fn emitted(&self) -> Vec<Box<RawValue>> {
+        self.emitted.values()
+    }
+
     /// Calls a tool. `arguments` and the answer are tagged JSON. Dropping the future stops the
     /// call as far as the tool can be stopped.
     ///
@@ -87,6 +97,7 @@ impl Tools {
     /// What the tool failed with, or why it was not called.
     pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
         let answer = match path {
+            "emit" => self.emitted.take(arguments),
             "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
             "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,

@@ -207,6 +207,18 @@ test("a step keeps what it gave, and fails as it failed", async () => {
   assert.deepEqual(value, [true, ["RangeError", "no", { $: "undefined" }], 0, 1]);
 });
 
+test("a step whose function hangs is a deadlock, and so is what can never settle", async () => {
+  for (const body of [
+    'await step("hangs", () => new Promise(() => {}));',
+    "await new Promise(() => {});",
+    "await tools.echo({}); await new Promise(() => {});",
+    "await sleep(5); await Promise.race([]);",
+  ]) {
+    const { end } = await through(body);
+    assert.equal(end.end, "deadlocked", `${body} ${JSON.stringify(end)}`);
+  }
+});
+
 test("a key is made of recorded bytes, and a pair is refused with the way out", async () => {
   const value = await valueOf(`
     const k = await crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, true, ["encrypt"]);

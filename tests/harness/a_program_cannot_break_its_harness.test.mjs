@@ -168,7 +168,7 @@ for (const [name, thrown, includes] of [
 }
 
 test("an error knows its place in the program, and its call", async () => {
-  const { end } = await run("const a = 1;\n\n  throw new Error(`at ${a}`);");
+  const { end } = await run("const a = 1;\n\n  throw new Error('at ' + a);");
   assert.deepEqual([end.line, end.column, end.call], [3, 9, null]);
   const called = await run("const a = 1;\nawait sleep(1);\nawait tools.bad({ a });");
   assert.deepEqual([called.end.line, called.end.call, called.end.text], [3, 0, "bad: no [E_NO]"]);

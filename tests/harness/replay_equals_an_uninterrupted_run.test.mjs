@@ -53,7 +53,7 @@ const RULES = {
   "the clock is recorded": [1, 20],
   "randomness is seeded": [1, 20],
   "operations of the platform are events": [1, 20],
-  "a timer callback of ours does not close a turn": [2663, 1],
+  "a timer callback of ours does not close a turn": [2890, 20],
   "an ended program is given no reply that closed its turn": [73, 4],
   "a step's recorded result is asked for again": [83, 1],
   "effects are written down before they are made": [1, 60],

@@ -93,7 +93,7 @@ async fn read(req: &Request, mut intake: Intake<'_>) -> Result<(Decision, sys::H
     let stream = req.inner().body().into();
     // Exact: 25 MiB are far inside what a double holds.
     let limit = u32::try_from(MAX_BODY_BYTES).map_or(f64::MAX, f64::from);
-    let body = sys::Body::new(&stream, encoding, limit).map_err(failed)?;
+    let body = sys::EnvelopeBody::new(&stream, encoding, limit).map_err(failed)?;
     let mut copy = Vec::new();
     loop {
         let piece = match body.next().await {

@@ -12,7 +12,7 @@
 import { createClock } from "./clock.js";
 import { hashCall } from "./hash.js";
 import { Promise, SafeMap, SafeSet, ceil, max, min, never, own } from "./intrinsics.js";
-import { createOutbox, field } from "./outbox.js";
+import { createOutbox, field, readReply } from "./outbox.js";
 import { quote } from "./codec.js";
 import { replay } from "./replay.js";
 import { createTimers } from "./timers.js";
@@ -51,7 +51,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 export const PATIENCE = 20;
 
 /** Frames that issuing a call takes, by far. */
-const STACK_FRAMES = 100;
+const STACK_FRAMES = 16;
 
 /**
  * Throws the program's own RangeError where its recursion has left no room for so many frames.
@@ -213,16 +213,16 @@ export class Attempt {
     this.stop(hopeless ? '"end":"deadlocked"' : '"end":"timed_out"');
   }
 
-  /** Whether anything is on its way that could move the program. */
+  /** Whether anything is on its way that could move the program; a step's function is the program. */
   pending() {
-    return this.open.size > 0 || this.operations.size > 0 || this.timers.size() > 0;
+    return this.inFlight() > 0 || this.operations.size > 0 || this.timers.size() > 0;
   }
 
-  /** Numbers of the dispatches in flight that the program had looked at. */
+  /** Numbers of the dispatches in flight that the program had looked at; a step is the program's own. */
   openCalls() {
     let out = "";
     this.open.forEach((/** @type {Call} */ call, /** @type {number} */ n) => {
-      if (call.looked && !this.running.has(n)) out += out === "" ? n : `,${n}`;
+      if (call.looked && !call.step) out += out === "" ? n : `,${n}`;
     });
     return out;
   }
@@ -292,7 +292,7 @@ export class Attempt {
   async ask(call, head, value) {
     let reply;
     try {
-      reply = await this.outbox.send(head, value);
+      reply = readReply(await this.outbox.send(head, value));
     } catch (error) {
       this.broke(error);
       return;
@@ -535,7 +535,7 @@ export class Attempt {
   idle(timer) {
     if (timer !== null) {
       this.wakeAt(timer.due);
-    } else if (this.open.size === 0 && this.operations.size === 0) {
+    } else if (!this.pending()) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
       else this.native.turn(() => this.pump());
@@ -605,7 +605,7 @@ export class Attempt {
     this.quietAsked = true;
     let reply;
     try {
-      reply = await this.outbox.send('"t":"quiet"');
+      reply = readReply(await this.outbox.send('"t":"quiet"'));
     } catch (error) {
       this.broke(error);
       return;

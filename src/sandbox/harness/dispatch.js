@@ -22,14 +22,14 @@ import { markOurs } from "./kinds.js";
 
 /** @typedef {import("./attempt.js").Attempt} Attempt */
 /** @typedef {import("./attempt.js").Reply} Reply */
-/** @typedef {{ n: number | null, path: string, fault: string | null, site: object | null }} Origin Where an
+/** @typedef {{ n: number | null, path: string, fault: string | null }} Origin Where an
  *   error came from: a dispatch, or a fault of a call that was not made */
 
 const ToolError = Error;
 const NotAConstructor = TypeError;
 const { toPrimitive } = Symbol;
 const ToolProxy = Proxy;
-const { captureStackTrace } = /** @type {any} */ (Error);
+const settled = Promise.resolve();
 
 /** One call, and what is known of it. */
 class Dispatch {
@@ -48,8 +48,6 @@ class Dispatch {
     this.resolve = () => {};
     /** @type {(error: any) => void} */
     this.reject = () => {};
-    // Where the call stands in the program; formatted only if its error ends the run.
-    if (captureStackTrace !== undefined) captureStackTrace(this);
     if (!looked) calls.unlooked.add(this);
   }
 
@@ -64,7 +62,7 @@ class Dispatch {
   settle({ parsed, tagged }) {
     const error = own(parsed, "error");
     if (error !== undefined) {
-      this.fail(this.calls.errorOf(error, this, tagged));
+      this.raise(() => this.calls.errorOf(error, this, tagged));
       return;
     }
     const value = own(parsed, "value");
@@ -74,6 +72,25 @@ class Dispatch {
       this.resolve(this.convert === undefined ? decoded : this.convert(decoded));
     } catch (failure) {
       this.fail(failure);
+    }
+  }
+
+  /**
+   * Fails with an error made in a microtask that leads to whoever awaits this call. The engine then finds the
+   * program's own line for the error's stack, and calls that succeed pay nothing for it.
+   *
+   * @param {() => any} make
+   */
+  raise(make) {
+    this.failed = true;
+    try {
+      const making = then(settled, () => {
+        this.error = make();
+        throw this.error;
+      });
+      then(making, this.resolve, this.reject);
+    } catch {
+      this.fail(make()); // The program has made promises refuse to be chained.
     }
   }
 
@@ -207,7 +224,7 @@ export class Calls {
   fault(message, dispatch, fault) {
     const error = new ToolError(message);
     setOwn(error, "tool", dispatch.path);
-    this.origins.set(error, { n: null, path: dispatch.path, fault, site: dispatch });
+    this.origins.set(error, { n: null, path: dispatch.path, fault });
     return error;
   }
 
@@ -229,7 +246,7 @@ export class Calls {
     const data = own(of, "data");
     if (data !== undefined) setOwn(error, "data", tagged ? decode(data) : data);
     if (!dispatch.step) {
-      this.origins.set(error, { n: dispatch.n, path: dispatch.path, fault: null, site: dispatch });
+      this.origins.set(error, { n: dispatch.n, path: dispatch.path, fault: null });
     }
     return error;
   }

@@ -5,7 +5,7 @@ import { Attempt } from "./attempt.js";
 import { Large, Refusal, decode, encode, explain, isTagged, quote } from "./codec.js";
 import { createConsole } from "./console.js";
 import { Calls } from "./dispatch.js";
-import { createRenderer, placeIn, placeOf, stackOf } from "./errors.js";
+import { createRenderer, placeOf } from "./errors.js";
 import { show } from "./format.js";
 import { replaceGlobals } from "./globals.js";
 import { createGuard } from "./guard.js";
@@ -60,7 +60,7 @@ export class Evaluation {
       now: native.now,
       later: native.setTimeout,
       cancel: native.clearTimeout,
-      expired: () => this.attempt.stop('"end":"timed_out"'),
+      expired: (asleep) => this.attempt.expired(asleep),
     });
     const attempt = new Attempt({
       invocation,
@@ -181,13 +181,14 @@ export class Evaluation {
       return `"end":"too_large","what":"result","bytes":${thrown.bytes},"limit":${this.limits.resultBytes}`;
     }
     const origin = this.calls.originOf(thrown);
-    const place = placeOf(thrown) ?? (origin?.site ? placeIn(stackOf(origin.site)) : null);
+    const place = placeOf(thrown);
     const described = describedJson(this.renderer.describe(thrown));
     const text = quote(this.renderer.render(thrown));
     const fault = thrown === this.guard.failure ? "timed_out" : (origin?.fault ?? null);
     return (
       `"end":"threw","error":${described},"text":${text},"line":${place?.line ?? null},` +
-      `"column":${place?.column ?? null},"call":${origin?.n ?? null},"fault":${fault === null ? null : quote(fault)}`
+      `"column":${place?.column ?? null},"call":${origin?.n ?? null},` +
+      `"fault":${fault === null ? null : quote(fault)}${field("tool", origin?.path)}`
     );
   }
 

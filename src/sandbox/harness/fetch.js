@@ -43,7 +43,7 @@ const searchText = uncurry(URLSearchParams.prototype.toString);
  * @param {import("./dispatch.js").Calls} calls
  */
 export function createFetch(attempt, calls) {
-  /** @param {any} input @param {any} [init] @returns {Promise<Response>} */
+  /** @param {any} input @param {any} [init] @returns {any} a promise of a Response */
   return function fetch(input, init) {
     let asked;
     let argument;
