@@ -42,5 +42,9 @@ export async function migrate(state) {
     { env: wranglerEnv({ CI: "true" }) }, // it asks for no confirmation
   );
   if (!applied.ok) throw new Refusal(`The migrations could not be applied:\n${applied.text}`);
-  return [...applied.text.matchAll(/(\d+_\S+\.sql)\s*│\s*✅/g)].map(([, name]) => String(name));
+  // Its table is printed anew after each one.
+  const names = [...applied.text.matchAll(/(\d+_\S+\.sql)\s*│\s*✅/g)].map(([, name]) =>
+    String(name),
+  );
+  return [...new Set(names)];
 }
