@@ -15,8 +15,8 @@ export default class Api extends WorkerEntrypoint {
     return this.#rust.fetch(request);
   }
 
-  scheduled(event) {
-    return this.#rust.scheduled(event);
+  scheduled() {
+    return this.#rust.sweep();
   }
 }
 

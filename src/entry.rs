@@ -2,6 +2,7 @@
 //! around these functions stand in `entry.js`.
 
 use crate::api;
+use crate::approvals;
 use crate::attempt::{self, Order};
 use crate::config::Config;
 use crate::error::Fault;
@@ -13,7 +14,7 @@ use crate::tools::{Caller, Tools};
 use js_sys::Reflect;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use worker::{Context, Env, Request, Response, ScheduleContext, ScheduledEvent, event};
+use worker::{Context, Env, Request, Response, event};
 
 /// Answers HTTP.
 #[event(fetch)]
@@ -21,13 +22,27 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
     api::answer(req, env, ctx).await
 }
 
-/// Once a minute: ends the runs whose attempt is dead.
-#[event(scheduled)]
-async fn scheduled(_event: ScheduledEvent, env: Env, _ctx: ScheduleContext) {
-    let swept = async { runs::sweep(&Db::of(&env)?).await }.await;
-    if let Err(fault) = swept {
+/// Once a minute: ends the runs whose attempt is dead, takes up those that somebody decided about.
+///
+/// Not `#[event(scheduled)]`: the context that it is given has no exports, and an attempt is one.
+///
+/// # Errors
+///
+/// When the platform does not say where its bindings are.
+#[wasm_bindgen(this, js_name = sweep)]
+pub async fn sweep(this: JsValue) -> Result<(), JsValue> {
+    let env: Env = Reflect::get(&this, &"env".into())?.unchecked_into();
+    let ctx = Context::new(Reflect::get(&this, &"ctx".into())?.unchecked_into());
+    let swept = async {
+        let db = Db::of(&env)?;
+        let config = Config::of(&env)?;
+        runs::sweep(&db).await?;
+        approvals::sweep(&ctx, &db, &config).await
+    };
+    if let Err(fault) = swept.await {
         worker::console_error!("sweep: {fault} ({})", fault.cause.as_deref().unwrap_or_default());
     }
+    Ok(())
 }
 
 /// Makes an attempt; the answer is the response as it is stored, JSON text.

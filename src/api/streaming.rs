@@ -6,6 +6,7 @@
 //! caller has left, and the run is cancelled.
 
 use super::{App, internal, json_text};
+use crate::approvals;
 use crate::attempt::Order;
 use crate::error::Fault;
 use crate::platform::clock::sleep_ms;
@@ -70,12 +71,16 @@ impl Framing for JsonFraming {
 pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
     let (hang_up, aborted) = hang_up();
     let (sender, receiver) = oneshot::channel();
-    let ctx = Rc::clone(&app.ctx);
-    let db = Rc::clone(&app.db);
+    let (ctx, db, config) = (Rc::clone(&app.ctx), Rc::clone(&app.db), Rc::clone(&app.config));
     app.ctx.wait_until(async move {
         let answer = runs::start(&ctx, &db, &order, aborted).await;
+        let waits = answer.as_ref().is_ok_and(|text| runs::waits(text));
         // The caller may have left; the outcome is stored all the same.
         let _ = sender.send(answer);
+        if waits && let Err(fault) = approvals::take_up(&ctx, &db, &config, &order.run_id).await {
+            // Somebody decided while it parked; the schedule comes to it as well.
+            worker::console_error!("run {}: {fault}", order.run_id);
+        }
     });
     let mut answer: LocalBoxFuture<'static, RunAnswer> = async move {
         match receiver.await {

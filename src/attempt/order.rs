@@ -27,4 +27,13 @@ pub struct Order {
     pub arrived_at: u64,
     /// The fence under which it writes.
     pub fence: u64,
+    /// How long the live sandbox is kept when only people are waited for, before the run parks.
+    #[serde(default)]
+    pub hold_ms: u64,
+    /// Of the links to approvals: `https://holdfast.example.com`.
+    #[serde(default)]
+    pub origin: String,
+    /// It goes on from the run's record; its rows and its permit are there.
+    #[serde(default)]
+    pub resumes: bool,
 }

@@ -6,12 +6,14 @@
 pub mod egress;
 pub mod http;
 pub mod names;
+pub mod policy;
 pub mod service;
 pub mod storage;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::store::db::Db;
+use crate::tools::policy::Declared;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
@@ -71,6 +73,12 @@ impl Tools {
         BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
     }
 
+    /// What a tool says of itself. A service says nothing.
+    #[must_use]
+    pub fn declares(&self, path: &str) -> Declared {
+        declared(path)
+    }
+
     /// Calls a tool. `arguments` and the answer are tagged JSON. Dropping the future stops the
     /// call as far as the tool can be stopped.
     ///
@@ -100,6 +108,15 @@ impl Tools {
             ));
         }
         Ok(answer)
+    }
+}
+
+/// What a tool says of itself, as far as that is known without asking its source.
+#[must_use]
+pub fn declared(path: &str) -> Declared {
+    match BUILT_IN.iter().any(|(name, reads)| *name == path && *reads) {
+        true => Declared::ReadOnly,
+        false => Declared::Unknown,
     }
 }
 
