@@ -216,8 +216,8 @@ pub async fn take_up(
             return Ok(());
         };
         let order = order_of(db, run, &claimed).await?;
-        let text =
-            serde_json::to_string(&order).map_err(|error| Fault::internal(run, error.to_string()))?;
+        let text = serde_json::to_string(&order)
+            .map_err(|error| Fault::internal(run, error.to_string()))?;
         // Nobody can hang up on it: whoever decided is not its caller.
         let (keep, aborted) = hang_up();
         let answer = start_attempt(ctx, &text, aborted).await;

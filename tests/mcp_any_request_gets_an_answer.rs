@@ -219,7 +219,7 @@ proptest! {
 
     #[test]
     fn any_arguments(
-        tool in select(vec!["execute", "run_get", "run_list"]),
+        tool in select(vec!["execute", "run_get", "run_list", "resume"]),
         arguments in json_value(),
         cut in option::of(0_usize..400),
     ) {

@@ -3,6 +3,8 @@
 
 use super::streaming::{self, Framing, RunAnswer};
 use super::{App, auth, body, internal};
+use crate::approvals;
+use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::mcp::{
@@ -61,7 +63,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
         Read::List(list) => respond(list.answer(&guide(app))),
-        Read::Call(call) => run_tool(app, &principal, *call).await,
+        Read::Call(call) => run_tool(app, &principal, *call, super::origin(&req)).await,
     }
 }
 
@@ -74,9 +76,14 @@ fn guide(app: &App) -> Guide {
     }
 }
 
-async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Response, Fault> {
+async fn run_tool(
+    app: &App,
+    principal: &Principal,
+    call: Call,
+    origin: String,
+) -> Result<Response, Fault> {
     let scope = match &call.tool {
-        Tool::Execute(_) => "execute",
+        Tool::Execute(_) | Tool::Resume(_) => "execute",
         Tool::RunGet(_) | Tool::RunList(_) => "runs",
     };
     if !principal.may(scope) {
@@ -99,7 +106,7 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
             let name = &principal.name;
             let order = runs::order(&app.config, name, Surface::Execute, request, now_ms());
             match order {
-                Ok(order) => open(app, order, call.reply).await,
+                Ok(order) => open(app, Order { origin, ..order }, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
@@ -107,6 +114,12 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
             let found = runs::get(&app.db, &principal.name, &get.run_id).await;
             // Looking up a failed run is no error.
             respond(call.reply.answer(&found.and_then(|text| outcome(text, false))))
+        }
+        Tool::Resume(resume) => {
+            let of = (principal.name.as_str(), resume.run_id.as_str());
+            let wait_ms = approvals::RESUME_WAIT_MS;
+            let came = approvals::resume(&app.ctx, &app.db, &app.config, of, wait_ms).await;
+            respond(call.reply.answer(&tool_answer(&came)))
         }
         Tool::RunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());
@@ -121,7 +134,7 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
     }
 }
 
-async fn open(app: &App, order: crate::attempt::Order, reply: Reply) -> Result<Response, Fault> {
+async fn open(app: &App, order: Order, reply: Reply) -> Result<Response, Fault> {
     match streaming::run(app, order).await {
         Ok(answer) => respond(reply.answer(&tool_answer(&answer))),
         Err(open) => open.stream(SseFraming { stream: Some(reply.stream()) }),

@@ -56,8 +56,8 @@ pub async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
     let wanted: Wanted = body::json(&mut req).await?;
     policy::check(&wanted.rules)?;
     let of = list_of(&principal, wanted.scope)?;
-    let text = serde_json::to_string(&wanted.rules)
-        .map_err(|error| Fault::invalid("rules", error))?;
+    let text =
+        serde_json::to_string(&wanted.rules).map_err(|error| Fault::invalid("rules", error))?;
     if text.len() > MAX_BYTES {
         return Err(Fault::invalid("rules", format!("may have {MAX_BYTES} bytes at most")));
     }

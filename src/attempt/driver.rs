@@ -13,7 +13,9 @@ use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::caller_left;
 use crate::platform::random;
 use crate::run::end::{End, EndKind, MAX_END_OVERHEAD_BYTES};
-use crate::run::journal::{self, Call, Entry, Issued, Nature, Next, Put, Record, Reply, Ruling, Unfit};
+use crate::run::journal::{
+    self, Call, Entry, Issued, Nature, Next, Put, Record, Reply, Ruling, Unfit,
+};
 use crate::run::log::Log;
 use crate::run::machine::{Command, Event, POLL_MS, Run};
 use crate::run::outcome::{Outcome, Question, RunView};
@@ -25,9 +27,7 @@ use crate::store::{approvals, dispatches, policies, runs};
 use crate::tools::policy::{self, Action, Policy};
 use crate::tools::{Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
-use futures_util::future::{
-    AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, abortable, join,
-};
+use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, abortable, join};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use futures_util::{pin_mut, select_biased};
 use serde_json::value::RawValue;
@@ -255,7 +255,8 @@ impl Attempt {
                 polled_at = now;
                 let run = self.order.run_id.clone();
                 let db = &db;
-                polling = async move { approvals::of_run(db, &run, now).await }.boxed_local().fuse();
+                polling =
+                    async move { approvals::of_run(db, &run, now).await }.boxed_local().fuse();
             }
             if writing.is_terminated_and(recorder.is_idle()) && self.people.park(now) {
                 self.run.on(now, Event::ParkTold);
@@ -540,7 +541,9 @@ impl Attempt {
         let decided = matches!(put, Put::Decided(_));
         let plain = || {
             let plain = value::plain(&arguments).ok();
-            plain.and_then(|(text, _)| serde_json::from_str::<Value>(&text).ok()).unwrap_or_default()
+            plain
+                .and_then(|(text, _)| serde_json::from_str::<Value>(&text).ok())
+                .unwrap_or_default()
         };
         let mut ruled = None;
         let next = self.record.next(n, nature, put, || {

@@ -50,7 +50,8 @@ impl Memory {
         let lost = || Fault::new(Code::RecordLost, "The record of the run is not there.");
         let recording = journal::recording(db, run).await?.ok_or_else(lost)?;
         if recording.harness != NUMBERING {
-            let message = "The run was recorded by another version of the sandbox and cannot go on.";
+            let message =
+                "The run was recorded by another version of the sandbox and cannot go on.";
             return Err(Fault::new(Code::ReplayDiverged, message));
         }
         let (text, seq) = journal::text(db, run).await?;

@@ -1,10 +1,12 @@
 //! The tools that are listed and can be called, one file each.
 
 mod execute;
+mod resume;
 mod run_get;
 mod run_list;
 
 pub use execute::Execute;
+pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
 
@@ -13,7 +15,7 @@ use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 3] = [execute::NAME, run_get::NAME, run_list::NAME];
+const NAMES: [&str; 4] = [execute::NAME, run_get::NAME, run_list::NAME, resume::NAME];
 
 /// What the descriptions say that differs from one deployment or principal to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub enum Tool {
     RunGet(RunGet),
     /// Lists runs.
     RunList(RunList),
+    /// Waits for a run to go on.
+    Resume(Resume),
 }
 
 /// Why a call is none.
@@ -59,6 +63,7 @@ impl Tool {
             execute::NAME => Execute::read(arguments(), budget_ms).map(Self::Execute),
             run_get::NAME => RunGet::read(arguments()).map(Self::RunGet),
             run_list::NAME => RunList::read(arguments()).map(Self::RunList),
+            resume::NAME => Resume::read(arguments()).map(Self::Resume),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -71,6 +76,7 @@ impl Tool {
             Self::Execute(_) => execute::NAME,
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
+            Self::Resume(_) => resume::NAME,
         }
     }
 
@@ -78,7 +84,7 @@ impl Tool {
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) => "execute",
+            Self::Execute(_) | Self::Resume(_) => "execute",
             Self::RunGet(_) | Self::RunList(_) => "runs",
         }
     }
@@ -91,7 +97,12 @@ fn statuses() -> Vec<&'static str> {
 
 /// The list, in a fixed order.
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
-    vec![execute::definition(guide), run_get::definition(), run_list::definition()]
+    vec![
+        execute::definition(guide),
+        run_get::definition(),
+        run_list::definition(),
+        resume::definition(),
+    ]
 }
 
 /// Reads a definition. The files are ours and a test reads each: one that cannot be read would be

@@ -254,7 +254,8 @@ impl Journal {
     fn append(&mut self, entry: &Entry) -> Result<(), Unfit> {
         match entry {
             Entry::Events(events) => {
-                self.replay_bytes = self.replay_bytes.saturating_add(events.len().saturating_mul(24));
+                self.replay_bytes =
+                    self.replay_bytes.saturating_add(events.len().saturating_mul(24));
                 self.bytes = self.bytes.saturating_add(events.len().saturating_mul(24));
                 self.events.extend(events);
             }
@@ -380,7 +381,8 @@ impl Record {
             return Err(Fault::new(Code::JournalFull, message).with("tool", path));
         }
         let (path, args, hash) = (path.to_owned(), args.to_owned(), hash.to_owned());
-        self.push(Entry::Call { n, path, args, hash, at, step }).map_err(|unfit| tampered(&unfit))?;
+        self.push(Entry::Call { n, path, args, hash, at, step })
+            .map_err(|unfit| tampered(&unfit))?;
         Ok(Issued::New)
     }
 
@@ -573,7 +575,9 @@ impl Entry {
             "reply" => Self::Reply(
                 n()?,
                 Reply {
-                    text: line.reply.map_or_else(|| "{}".to_owned(), |reply| reply.get().to_owned()),
+                    text: line
+                        .reply
+                        .map_or_else(|| "{}".to_owned(), |reply| reply.get().to_owned()),
                     fault: line.fault.and_then(Told::fault),
                 },
             ),
@@ -702,7 +706,9 @@ mod tests {
         let mut record = Record::default();
         record.heard(0, events).unwrap();
         assert_eq!(issued(&mut record, 0), Ok(Issued::New));
-        record.heard(u64::try_from(MAX_EVENTS - 1).unwrap(), vec![Event(Moved::Timer, 1, 2)]).unwrap();
+        record
+            .heard(u64::try_from(MAX_EVENTS - 1).unwrap(), vec![Event(Moved::Timer, 1, 2)])
+            .unwrap();
         assert_eq!(issued(&mut record, 1).unwrap_err().code, Code::JournalFull);
         assert_eq!(record.journal().calls().len(), 1);
     }

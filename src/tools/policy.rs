@@ -247,7 +247,8 @@ impl Rule {
         };
         if self.pattern.len() > MAX_TEXT_BYTES || !self.pattern.split('.').all(part) {
             return wrong(
-                "pattern must be a tool's name such as mail.send, with * for a whole part".to_owned(),
+                "pattern must be a tool's name such as mail.send, with * for a whole part"
+                    .to_owned(),
             );
         }
         if self.when.len() > MAX_CONDITIONS {
@@ -301,12 +302,15 @@ impl Condition {
             self.absent.is_some(),
         ];
         if tests.iter().filter(|given| **given).count() != 1 {
-            return Err("each condition has exactly one of equals, notEquals, in, notIn, matches, \
+            return Err(
+                "each condition has exactly one of equals, notEquals, in, notIn, matches, \
                         notMatches, greater, less, present, absent"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let texts = [&self.matches, &self.not_matches];
-        if texts.iter().any(|text| text.as_deref().is_some_and(|text| text.len() > MAX_TEXT_BYTES)) {
+        if texts.iter().any(|text| text.as_deref().is_some_and(|text| text.len() > MAX_TEXT_BYTES))
+        {
             return Err(format!("a text to match may have {MAX_TEXT_BYTES} bytes at most"));
         }
         Ok(())
@@ -533,7 +537,8 @@ mod tests {
     #[test]
     fn secrets_are_not_shown() {
         let shown = redacted(&json!({ "apiKey": "x", "to": "a", "in": [{ "Set-Cookie": 1 }] }));
-        let expected = json!({ "apiKey": "[redacted]", "to": "a", "in": [{ "Set-Cookie": "[redacted]" }] });
+        let expected =
+            json!({ "apiKey": "[redacted]", "to": "a", "in": [{ "Set-Cookie": "[redacted]" }] });
         assert_eq!(shown, expected);
     }
 }

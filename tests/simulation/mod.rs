@@ -126,7 +126,10 @@ impl Program {
             done.push(match rng.below(10) {
                 0 => Do::Timer,
                 1 => Do::Step,
-                _ => Do::Call(PATHS[rng.below(PATHS.len())], format!("{{\"of\":{}}}", self.state % 1_000)),
+                _ => Do::Call(
+                    PATHS[rng.below(PATHS.len())],
+                    format!("{{\"of\":{}}}", self.state % 1_000),
+                ),
             });
         }
         if self.left == 0 && (self.open == 0 || rng.one_in(6)) {
@@ -384,7 +387,8 @@ impl Attempt {
     }
 
     fn step_done(&mut self, n: u32) -> Failed<()> {
-        let gave = Reply { text: format!("{{\"value\":{}}}", self.program.state % 97), fault: None };
+        let gave =
+            Reply { text: format!("{{\"value\":{}}}", self.program.state % 97), fault: None };
         let recorded = self.record.replied(n, gave).map_err(|unfit| format!("{unfit:?}"))?;
         self.flush();
         self.arrivals.push_back((n, recorded.text));
@@ -520,7 +524,8 @@ impl Attempt {
                         return Ok(!self.store(world));
                     }
                     let known = &self.record.journal().calls()[usize::try_from(flight.n).unwrap()];
-                    *world.made.entry((flight.n, known.path.clone() + &known.args)).or_default() += 1;
+                    *world.made.entry((flight.n, known.path.clone() + &known.args)).or_default() +=
+                        1;
                     world.counts.effects += u64::from(!nature(&flight.path).reads);
                     world.answers += 1;
                     let failed = flight.path == "bad";
@@ -536,7 +541,9 @@ impl Attempt {
                 let flight = self.flights.swap_remove(place);
                 let reply = flight.answer.unwrap_or(Reply { text: String::new(), fault: None });
                 let recorded = match world.off {
-                    Some(Off::Answers) => self.record.replied(flight.n, reply.clone()).map(|_| reply),
+                    Some(Off::Answers) => {
+                        self.record.replied(flight.n, reply.clone()).map(|_| reply)
+                    }
                     _ => self.record.replied(flight.n, reply),
                 };
                 let recorded = recorded.map_err(|unfit| format!("{unfit:?}"))?;
@@ -558,8 +565,12 @@ impl Attempt {
             }
             5 if !self.waiting.is_empty() => {
                 world.people_decide();
-                let decided: Vec<u32> =
-                    self.waiting.iter().copied().filter(|n| world.decisions.contains_key(n)).collect();
+                let decided: Vec<u32> = self
+                    .waiting
+                    .iter()
+                    .copied()
+                    .filter(|n| world.decisions.contains_key(n))
+                    .collect();
                 for n in decided {
                     self.waiting.remove(&n);
                     self.again(n, world)?;
@@ -687,7 +698,8 @@ fn check(world: &World, program: u64) -> Failed<()> {
         if call.is_step() {
             continue;
         }
-        let made = world.made.get(&(n, call.path.clone() + &call.args)).copied().unwrap_or_default();
+        let made =
+            world.made.get(&(n, call.path.clone() + &call.args)).copied().unwrap_or_default();
         let effect = !nature(&call.path).reads;
         if effect && made > 1 {
             return Err(format!("call {n} of {} was made {made} times", call.path));

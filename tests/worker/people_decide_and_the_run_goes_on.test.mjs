@@ -151,7 +151,7 @@ test("a declined call is an error with its reason; the first decision stands", a
   const p = await principal(w);
   const run = await p.run(`
     try { await tools.storage.delete({ key: "a" }); return "made"; }
-    catch (error) { return { kind: error.kind, code: error.code, text: error.message }; }
+    catch (error) { return { code: error.code, text: error.message }; }
   `);
   const [{ id }] = run.approvals;
   assert.equal((await p.decide(id, "decline", "not this one")).status, 200);
@@ -161,7 +161,7 @@ test("a declined call is an error with its reason; the first decision stands", a
   assert.equal(second.body.error.approval.state, "declined");
   const ended = await p.resume(run.id);
   assert.equal(ended.status, "completed", JSON.stringify(ended));
-  assert.equal(ended.result.kind, "approval_declined");
+  assert.equal(ended.result.code, "HF_E1402");
   assert.match(ended.result.text, /not this one/);
 });
 
