@@ -12,6 +12,7 @@ import path from "node:path";
 import { build } from "./build.mjs";
 import { Refusal, options, run, script, serve } from "./lib/command.mjs";
 import { ROOT, STATE } from "./lib/places.mjs";
+import { startSentryMock } from "./lib/mocks.mjs";
 import { localSecrets } from "./lib/secrets.mjs";
 import { WRANGLER, migrate, wranglerEnv } from "./lib/wrangler.mjs";
 
@@ -48,21 +49,27 @@ await script(import.meta.url, async () => {
   const secrets = localSecrets();
   const token = given ?? secrets.HOLDFAST_ADMIN_TOKEN ?? "";
   await freePort(String(port)); // a build is long enough for somebody else to take it
-  const server = await startWrangler(port, state, given);
+  // A DSN of one's own wins; the mock is for whoever has none.
+  const mock =
+    process.env.SENTRY_DSN || secrets.SENTRY_DSN
+      ? undefined
+      : startSentryMock(await nextPort(port), state);
+  const dsn = process.env.SENTRY_DSN || mock?.dsn;
+  const server = await startWrangler(port, state, given, dsn ? [`SENTRY_DSN:${dsn}`] : []);
   const asked = askedToEnd();
 
   const url = `http://${HOST}:${port}`;
   const ready = await Promise.race([isHealthy(url), server.ended.then(() => false)]);
   if (!ready) {
-    await server.stop();
+    await Promise.all([server.stop(), mock?.stop()]);
     throw new Refusal(`wrangler dev does not answer on ${url}:\n${server.said()}`);
   }
   server.show();
-  console.log(welcome(url, token, (Date.now() - began) / 1000));
+  console.log(welcome(url, token, (Date.now() - began) / 1000, mock?.page));
   const cron = fireCron(url);
   const why = await Promise.race([asked, server.ended.then(() => "ended")]);
   clearInterval(cron);
-  await server.stop();
+  await Promise.all([server.stop(), mock?.stop()]);
   if (why === "ended") throw new Refusal("wrangler dev has ended by itself.");
   process.exit(0);
 });
@@ -91,6 +98,17 @@ async function freePort(wanted = String(DEFAULT_PORT)) {
     `Port ${port} is taken: another program, perhaps another Holdfast, answers there. ` +
       `Choose another:\n    npm start -- --port ${other}`,
   );
+}
+
+/**
+ * The port after this one, or any free one where that is taken.
+ *
+ * @param {number} port
+ * @returns {Promise<number>}
+ */
+async function nextPort(port) {
+  const next = port < 65_535 ? await listen(port + 1) : "";
+  return typeof next === "number" ? next : Number(await listen(0));
 }
 
 /**
@@ -129,8 +147,9 @@ function tokenOfEnvironment() {
  * @param {number} port
  * @param {string} state
  * @param {string | undefined} token that wins over the one in .dev.vars
+ * @param {string[]} vars `NAME:value`
  */
-async function startWrangler(port, state, token) {
+async function startWrangler(port, state, token, vars) {
   const [node = "", ...wrangler] = WRANGLER;
   /** @type {string[]} */
   const files = [];
@@ -151,6 +170,7 @@ async function startWrangler(port, state, token) {
       ...["--persist-to", state, "--show-interactive-dev-session=false"],
       ...["--var", "HOLDFAST_ALLOWED_ORIGINS:loopback"],
       ...(commit.ok ? ["--var", `COMMIT_SHA:${commit.text.trim()}`] : []),
+      ...vars.flatMap((one) => ["--var", one]),
       ...files,
     ],
     { env: wranglerEnv({ HOLDFAST_BUILD: "fast" }) },
@@ -245,8 +265,9 @@ function fireCron(url) {
  * @param {string} url
  * @param {string} token
  * @param {number} seconds
+ * @param {string} [mocks] the page of the Sentry mock
  */
-function welcome(url, token, seconds) {
+function welcome(url, token, seconds, mocks) {
   const configuration = {
     mcpServers: {
       holdfast: {
@@ -258,7 +279,7 @@ function welcome(url, token, seconds) {
   };
   return `
 Holdfast answers on ${url} (after ${seconds.toFixed(1)} s). Ctrl-C ends it.
-
+${mocks === undefined ? "" : `Errors of its own arrive at the stand-in for Sentry: ${mocks}\n`}
 Admin token
   ${token}
 

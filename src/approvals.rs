@@ -10,16 +10,15 @@ use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{hang_up, start_attempt};
-use crate::run::limits::Limits;
+use crate::report::desk::{Circumstances, Desk};
 use crate::run::outcome::Status;
-use crate::run::surface::Surface;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
 use crate::store::{dispatches, journal};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::rc::Rc;
 
 /// Questions of one list at most.
 const MAX_LIST: u64 = 200;
@@ -130,6 +129,7 @@ async fn find(db: &Db, principal: &str, id: &str) -> Result<Row, Fault> {
 /// `approval_not_found`, `approval_stands`, bad input, the database.
 pub async fn decide(
     db: &Db,
+    desk: &Desk,
     (principal, by): (&str, &str),
     id: &str,
     wanted: &Decide,
@@ -140,7 +140,7 @@ pub async fn decide(
     }
     let known = find(db, principal, id).await?;
     if wanted.decision == Choice::Cancel {
-        runs::cancel(db, principal, &known.run_id).await?;
+        runs::cancel(db, desk, principal, &known.run_id).await?;
         return find(db, principal, id).await;
     }
     let now = now_ms();
@@ -169,7 +169,7 @@ pub async fn decide(
     )
     .with("approval", view(&row));
     if row.state == "dropped" {
-        let run = runs::get(db, principal, &row.run_id).await?;
+        let run = runs::get(db, desk, principal, &row.run_id).await?;
         fault.message = format!("The run ended without the call of {}.", row.path);
         fault = fault.with("run", serde_json::from_str::<Value>(&run).unwrap_or_default());
     }
@@ -199,66 +199,68 @@ pub fn view(row: &Row) -> Value {
     })
 }
 
-/// Takes a run up as long as there is something to take it up for: it waits and somebody decided,
-/// or its attempt was lost. Whoever claims the run first makes the attempt; nothing else happens.
-///
-/// # Errors
-///
-/// The database, a record that cannot be read.
-pub async fn take_up(
-    ctx: &worker::Context,
-    db: &Db,
-    config: &Config,
-    run: &str,
-) -> Result<(), Fault> {
-    for _ in 0..MAX_ATTEMPTS {
-        let Some(claimed) = journal::claim(db, run, &config.permits, now_ms()).await? else {
-            return Ok(());
-        };
-        let order = order_of(db, run, &claimed).await?;
-        let text = serde_json::to_string(&order)
-            .map_err(|error| Fault::internal(run, error.to_string()))?;
-        // Nobody can hang up on it: whoever decided is not its caller.
-        let (keep, aborted) = hang_up();
-        let answer = start_attempt(ctx, &text, aborted).await;
-        drop(keep);
-        match answer {
-            Ok(answer) => runs::unpacked(answer).map(|_| ())?,
-            // Its lease runs out, and the schedule takes it up once more.
-            Err(thrown) => {
-                worker::console_error!("run {run}: {thrown}");
-                return Ok(());
+/// What taking runs up needs of a request or of the schedule.
+#[derive(Debug, Clone)]
+pub struct Hands {
+    /// Its context: attempts are requests of their own.
+    pub ctx: Rc<worker::Context>,
+    /// The database.
+    pub db: Rc<Db>,
+    /// The configuration.
+    pub config: Rc<Config>,
+    /// Where faults of ours go.
+    pub desk: Rc<Desk>,
+}
+
+impl Hands {
+    /// Takes a run up as long as there is something to take it up for: it waits and somebody
+    /// decided, or its attempt was lost. Whoever claims the run first makes the attempt; nothing
+    /// else happens. What goes wrong is told to the desk: the schedule comes to it again.
+    pub async fn take_up(&self, run: &str) {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.attempt(run).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(fault) => {
+                    let of = Circumstances { surface: None, run: Some(run) };
+                    self.desk.take(&fault, &of);
+                    return;
+                }
             }
         }
     }
-    Ok(())
+
+    /// Makes an attempt of a run that wants one; whether it did.
+    async fn attempt(&self, run: &str) -> Result<bool, Fault> {
+        let permits = &self.config.permits;
+        let Some(fence) = journal::claim(&self.db, run, permits, now_ms()).await? else {
+            return Ok(false);
+        };
+        let order = order_of(&self.db, run, fence).await?;
+        let text = serde_json::to_string(&order)
+            .map_err(|error| Fault::internal(run, error.to_string()))?;
+        // Nobody can hang up on it: whoever decided is not its caller.
+        let (_stays, aborted) = hang_up();
+        let answer = start_attempt(&self.ctx, &text, aborted).await.map_err(|thrown| {
+            Fault::new(Code::SandboxGone, "The request of an attempt was lost.")
+                .caused_by(thrown.to_string())
+        })?;
+        runs::unpacked(answer).map(|_| true)
+    }
+
+    /// The same, after the answer to the request has left.
+    pub fn take_up_later(&self, run: &str) {
+        let (hands, run) = (self.clone(), run.to_owned());
+        self.ctx.wait_until(async move { hands.take_up(&run).await });
+    }
 }
 
-async fn order_of(db: &Db, run: &str, claimed: &journal::Claimed) -> Result<Order, Fault> {
+async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
     let lost = || Fault::new(Code::RecordLost, "The record of the run is not there.");
     let recording = journal::recording(db, run).await?.ok_or_else(lost)?;
     let (source, params) = journal::input(db, run).await?.ok_or_else(lost)?;
-    let limits: Limits = serde_json::from_str(&recording.limits)
-        .map_err(|error| Fault::internal(run, format!("limits: {error}")))?;
-    let surface = [Surface::Invocation, Surface::Workflow]
-        .into_iter()
-        .find(|surface| surface.as_str() == claimed.surface)
-        .unwrap_or(Surface::Execute);
-    Ok(Order {
-        run_id: run.to_owned(),
-        principal: claimed.principal.clone(),
-        surface,
-        label: claimed.label.clone(),
-        source,
-        params: RawValue::from_string(params)
-            .map_err(|error| Fault::internal(run, format!("params: {error}")))?,
-        limits,
-        arrived_at: claimed.created_at,
-        fence: claimed.fence,
-        hold_ms: 0,
-        origin: recording.origin,
-        resumes: true,
-    })
+    Order::recalled(&recording.request, source, params, fence)
+        .map_err(|error| lost().caused_by(error.to_string()))
 }
 
 /// Once a minute: expires questions, takes up what was left behind.
@@ -266,12 +268,11 @@ async fn order_of(db: &Db, run: &str, claimed: &journal::Claimed) -> Result<Orde
 /// # Errors
 ///
 /// The database.
-pub async fn sweep(ctx: &worker::Context, db: &Db, config: &Config) -> Result<(), Fault> {
-    db.run(&table::expire(now_ms())).await?;
-    for run in journal::left_behind(db, now_ms(), AT_ONCE).await? {
-        if let Err(fault) = take_up(ctx, db, config, &run).await {
-            worker::console_error!("run {run}: {fault}");
-        }
+pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
+    let now = now_ms();
+    hands.db.run(&table::expire(now)).await?;
+    for run in journal::left_behind(&hands.db, now, AT_ONCE).await? {
+        hands.take_up(&run).await;
     }
     Ok(())
 }
@@ -283,10 +284,9 @@ pub async fn sweep(ctx: &worker::Context, db: &Db, config: &Config) -> Result<()
 ///
 /// `run_not_found`, also for somebody else's run; the database.
 pub async fn resume(
-    ctx: &std::rc::Rc<worker::Context>,
-    db: &std::rc::Rc<Db>,
-    config: &std::rc::Rc<Config>,
-    (principal, run): (&str, &str),
+    hands: &Hands,
+    principal: &str,
+    run: &str,
     wait_ms: u64,
 ) -> Result<String, Fault> {
     #[derive(Deserialize)]
@@ -296,7 +296,7 @@ pub async fn resume(
     let began_at = now_ms();
     let mut looks = 0_u32;
     loop {
-        let text = runs::get(db, principal, run).await?;
+        let text = runs::get(&hands.db, &hands.desk, principal, run).await?;
         let status = serde_json::from_str::<Head>(&text).map(|head| head.status);
         let status = status.ok().and_then(|word| Status::parse(&word));
         let waited_ms = now_ms().saturating_sub(began_at);
@@ -304,13 +304,7 @@ pub async fn resume(
             return Ok(text);
         }
         if looks.is_multiple_of(10) {
-            let (ctx, db, config) = (ctx.clone(), db.clone(), config.clone());
-            let (run, task) = (run.to_owned(), ctx.clone());
-            ctx.wait_until(async move {
-                if let Err(fault) = take_up(&task, &db, &config, &run).await {
-                    worker::console_error!("run {run}: {fault}");
-                }
-            });
+            hands.take_up_later(run);
         }
         looks = looks.saturating_add(1);
         sleep_ms(LOOK_MS.min(wait_ms)).await;

@@ -44,9 +44,18 @@ impl Principal {
     pub fn may(&self, scope: &str) -> bool {
         match &self.scopes {
             Scopes::AllButApprove => scope != "approve",
-            Scopes::These(scopes) => scopes.iter().any(|own| own == scope),
+            Scopes::These(scopes) => scopes.iter().any(|own| own == scope || covers(own, scope)),
         }
     }
+}
+
+/// Whether a scope covers another: a package's its exports, and `execute` every invocation, for a
+/// program may invoke what it likes.
+fn covers(own: &str, scope: &str) -> bool {
+    scope.starts_with("invoke:")
+        && (own == "execute"
+            || own.starts_with("invoke:")
+                && scope.strip_prefix(own).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// Whether a text names a scope.
@@ -117,6 +126,19 @@ mod tests {
         assert!(principal.may("execute") && principal.may("runs"));
         assert!(!principal.may("tokens") && !principal.may("approve"));
         assert!(!Principal::with_scopes("ada", "").may("execute"));
+    }
+
+    #[test]
+    fn a_scope_reaches_down_to_packages_and_exports() {
+        let may = |scopes: &str, scope: &str| Principal::with_scopes("ada", scopes).may(scope);
+        assert!(may("invoke:mail", "invoke:mail/send"));
+        assert!(may("invoke:mail/send", "invoke:mail/send"));
+        assert!(may("execute", "invoke:mail/send"));
+        assert!(!may("invoke:mail/send", "invoke:mail"));
+        assert!(!may("invoke:mail/send", "invoke:mail/sendmail"));
+        assert!(!may("invoke:mail", "invoke:mailer/send"));
+        assert!(!may("packages runs", "invoke:mail/send"));
+        assert!(!may("invoke:mail", "execute"));
     }
 
     #[test]

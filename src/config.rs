@@ -6,6 +6,12 @@ use crate::run::surface::Surface;
 use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
 
+/// A day: as long as a client that queues its work offline goes on trying.
+const LEDGER_RETENTION_MS: u64 = 86_400_000;
+
+/// A year.
+const MAX_LEDGER_RETENTION_MS: u64 = 31_536_000_000;
+
 /// The configuration of this deployment.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -28,6 +34,8 @@ pub struct Config {
     pub permits: Permits,
     /// `HOLDFAST_PERMIT_WAIT_MS`: how long a run may wait in line.
     pub permit_wait_ms: u64,
+    /// `HOLDFAST_LEDGER_RETENTION_MS`: how long an idempotency key is kept after its request.
+    pub ledger_retention_ms: u64,
     budgets: [(Surface, u64); 3],
 }
 
@@ -92,6 +100,11 @@ impl Config {
         Ok(Self {
             permits,
             permit_wait_ms: count("HOLDFAST_PERMIT_WAIT_MS", 60_000, 600_000)?,
+            ledger_retention_ms: count(
+                "HOLDFAST_LEDGER_RETENTION_MS",
+                LEDGER_RETENTION_MS,
+                MAX_LEDGER_RETENTION_MS,
+            )?,
             admin_token,
             http_hosts,
             allowed_origins,
@@ -152,6 +165,7 @@ mod tests {
             ("HOLDFAST_ALLOWED_ORIGINS", "*"),
             ("HOLDFAST_PERMITS", "0"),
             ("HOLDFAST_LINE", "many"),
+            ("HOLDFAST_LEDGER_RETENTION_MS", "0"),
         ] {
             let fault = read(&[(name, value)]).unwrap_err();
             assert!(fault.message.starts_with(name), "{}", fault.message);

@@ -5,6 +5,7 @@
 // panic. Calling `Rust.prototype.x.call(this)` would go round it.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import Rust from "../build/index.js";
+import { answered, called } from "./report/in_flight.js";
 
 /** Answers HTTP and the schedule. */
 export default class Api extends WorkerEntrypoint {
@@ -12,7 +13,7 @@ export default class Api extends WorkerEntrypoint {
 
   /** @param {Request} request */
   fetch(request) {
-    return this.#rust.fetch(request);
+    return answered(() => this.#rust.fetch(request));
   }
 
   scheduled() {
@@ -25,7 +26,12 @@ export default class Api extends WorkerEntrypoint {
  * the program left running ends with it.
  */
 export class Attempt extends WorkerEntrypoint {
+  /**
+   * @param {string} order JSON, see src/attempt/order.rs
+   * @param {() => Promise<string>} aborted settles with the reason when the caller has left
+   * @returns {Promise<string>}
+   */
   start(order, aborted) {
-    return new Rust(this.ctx, this.env).startAttempt(order, aborted);
+    return called(() => new Rust(this.ctx, this.env).startAttempt(order, aborted));
   }
 }

@@ -2,13 +2,20 @@
 //! around these functions stand in `entry.js`.
 
 use crate::api;
-use crate::approvals;
+use crate::approvals::{self, Hands};
 use crate::attempt::{self, Order};
 use crate::config::Config;
 use crate::error::Fault;
+use crate::ledger;
+use crate::packages::nested::Nested;
 use crate::platform::loader::Loader;
+use crate::report;
+use crate::report::config::SentryConfig;
+use crate::report::desk::{Circumstances, Desk};
 use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
+use crate::sandbox::isolate::Isolate;
+use crate::sandbox::warm_worker::{WarmWorker, Which};
 use crate::store::db::Db;
 use crate::tools::{Caller, Tools};
 use js_sys::Reflect;
@@ -16,51 +23,95 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use worker::{Context, Env, Request, Response, event};
 
+/// Runs once for each Wasm instance, and again after a panic made another one.
+#[event(start)]
+fn start() {
+    report::panic::install();
+}
+
 /// Answers HTTP.
 #[event(fetch)]
 async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
+    let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
+    let sentry = match SentryConfig::read(variable) {
+        Ok(config) => config,
+        // Whether the deploy arrived is told whatever its variables say.
+        Err(_) if req.path() == "/health" => SentryConfig::off(),
+        Err(invalid) => return api::refusal(&invalid.into()),
+    };
+    report::panic::aim(&sentry);
+    if let Some(response) = report::probe::answer(&req, &sentry, &ctx).await {
+        return response;
+    }
+    if report::tunnel::route(&req.path()).is_some() {
+        return report::tunnel::answer::answer(req, &sentry, &ctx).await;
+    }
     api::answer(req, env, ctx).await
 }
 
-/// Once a minute: ends the runs whose attempt is dead, takes up those that somebody decided about.
-///
-/// Not `#[event(scheduled)]`: the context that it is given has no exports, and an attempt is one.
+/// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
+/// decided about, forgets keys that have had their time.
 ///
 /// # Errors
 ///
-/// When the platform does not say where its bindings are.
-#[wasm_bindgen(this, js_name = sweep)]
-pub async fn sweep(this: JsValue) -> Result<(), JsValue> {
-    let env: Env = Reflect::get(&this, &"env".into())?.unchecked_into();
-    let ctx = Context::new(Reflect::get(&this, &"ctx".into())?.unchecked_into());
+/// When the platform hands over no environment.
+#[wasm_bindgen(this)]
+pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
+    let (env, ctx) = surroundings(&this)?;
+    let ctx = Rc::new(ctx);
+    let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
     let swept = async {
-        let db = Db::of(&env)?;
-        let config = Config::of(&env)?;
-        runs::sweep(&db).await?;
-        approvals::sweep(&ctx, &db, &config).await
-    };
-    if let Err(fault) = swept.await {
-        worker::console_error!("sweep: {fault} ({})", fault.cause.as_deref().unwrap_or_default());
+        let db = Rc::new(Db::of(&env)?);
+        let config = Rc::new(Config::of(&env)?);
+        let retention_ms = config.ledger_retention_ms;
+        runs::sweep(&db, &desk).await?;
+        let desk = Rc::clone(&desk);
+        approvals::sweep(&Hands { ctx, db: Rc::clone(&db), config, desk }).await?;
+        ledger::prune(&db, retention_ms).await
     }
-    Ok(())
+    .await;
+    if let Err(fault) = swept {
+        desk.take(&fault, &Circumstances::default());
+    }
+    Ok(JsValue::UNDEFINED)
 }
 
 /// Makes an attempt; the answer is the response as it is stored, JSON text.
 ///
 /// # Errors
 ///
-/// Never in an expected way: what goes wrong is in the text.
+/// When the platform hands over no environment. What goes wrong after that is in the text.
 #[wasm_bindgen(this, js_name = startAttempt)]
 pub async fn start_attempt(
     this: JsValue,
     order: String,
     aborted: js_sys::Function,
 ) -> Result<JsValue, JsValue> {
-    let env: Env = Reflect::get(&this, &"env".into())?.unchecked_into();
-    Ok(JsValue::from(runs::pack(make_attempt(&env, &order, aborted).await)))
+    let (env, ctx) = surroundings(&this)?;
+    let ctx = Rc::new(ctx);
+    let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
+    let answer = make_attempt(&env, ctx, &desk, &order, aborted).await;
+    if let Err(fault) = &answer {
+        desk.take(fault, &Circumstances::default());
+    }
+    Ok(JsValue::from(runs::pack(answer)))
 }
 
-async fn make_attempt(env: &Env, order: &str, aborted: js_sys::Function) -> Result<String, Fault> {
+/// `env` and `ctx` of the entrypoint that was called.
+fn surroundings(entrypoint: &JsValue) -> Result<(Env, Context), JsValue> {
+    let env: Env = Reflect::get(entrypoint, &"env".into())?.unchecked_into();
+    let ctx: worker::worker_sys::Context =
+        Reflect::get(entrypoint, &"ctx".into())?.unchecked_into();
+    Ok((env, Context::new(ctx)))
+}
+
+async fn make_attempt(
+    env: &Env,
+    ctx: Rc<Context>,
+    desk: &Rc<Desk>,
+    order: &str,
+    aborted: js_sys::Function,
+) -> Result<String, Fault> {
     let order: Order = serde_json::from_str(order)
         .map_err(|error| Fault::internal("none", format!("the order cannot be read: {error}")))?;
     let config = Rc::new(Config::of(env)?);
@@ -71,7 +122,16 @@ async fn make_attempt(env: &Env, order: &str, aborted: js_sys::Function) -> Resu
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
     };
-    let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?;
+    let nested = Nested::new(
+        ctx,
+        Rc::clone(&db),
+        Rc::clone(desk),
+        Rc::clone(&config),
+        order.principal.clone(),
+        order.run_id.clone(),
+        order.parent.as_ref().map_or(0, |parent| parent.depth),
+    );
+    let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);
     let loader = Loader::of(env).map_err(|thrown| {
         Fault::new(
             crate::error::Code::ConfigurationInvalid,
@@ -79,6 +139,19 @@ async fn make_attempt(env: &Env, order: &str, aborted: js_sys::Function) -> Resu
         )
         .caused_by(thrown.to_string())
     })?;
-    let sandbox = DynamicWorker::new(loader);
-    attempt::run(order, db, tools, &config, &sandbox, aborted).await
+    let sandbox = match &order.package {
+        None => Isolate::Fresh(DynamicWorker::new(loader)),
+        Some(package) => {
+            let which = Which {
+                principal: order.principal.clone(),
+                name: package.name.clone(),
+                version: package.version,
+                hash: package.hash.clone(),
+                guard: config.guard,
+                deploy: config.commit_sha.clone(),
+            };
+            Isolate::Warm(WarmWorker::new(loader, Rc::clone(&db), which))
+        }
+    };
+    attempt::run(order, db, tools, &config, desk, &sandbox, aborted).await
 }

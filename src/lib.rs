@@ -6,6 +6,8 @@
 //! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
 //! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
+//! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
+//! | [`packages`] | saved, versioned programs with named exports, and their invocation |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
 //! | [`code`] | pure: from what an agent wrote to a module |
@@ -14,6 +16,7 @@
 //! | [`tools`] | what a program may call, and where requests of ours may go |
 //! | [`store`] | D1: one file a table family |
 //! | [`auth`], [`config`], [`hex`] | tokens and scopes; variables; bytes as text |
+//! | [`report`] | Sentry: what is reported, what is noise, the tunnel |
 //! | [`platform`] | bindings by hand: raw types inside, safe types outside |
 //!
 //! One direction: surfaces know runs, runs know tools and the store, nothing knows its caller.
@@ -29,8 +32,11 @@ pub mod config;
 pub mod entry;
 pub mod error;
 pub mod hex;
+pub mod ledger;
 pub mod mcp;
+pub mod packages;
 pub mod platform;
+pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sandbox;

@@ -6,16 +6,21 @@
 use crate::attempt::Order;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::ledger;
 use crate::platform::clock::now_ms;
 use crate::platform::exports::{Aborted, start_attempt};
 use crate::platform::random;
+use crate::report::desk::{Circumstances, Desk};
 use crate::run::limits::Limits;
 use crate::run::log::Line;
 use crate::run::outcome::{Question, RunView, Status, Timing};
 use crate::run::surface::Surface;
 use crate::store::db::Db;
+use crate::store::ledger as ledger_table;
+use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
 use crate::store::{approvals, journal};
+use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -113,6 +118,9 @@ pub fn order(
         hold_ms: 0,
         origin: String::new(),
         resumes: false,
+        claim: None,
+        parent: None,
+        package: None,
     })
 }
 
@@ -124,6 +132,7 @@ pub fn order(
 pub async fn start(
     ctx: &worker::Context,
     db: &Db,
+    desk: &Desk,
     order: &Order,
     aborted: Aborted,
 ) -> Result<String, Fault> {
@@ -137,8 +146,7 @@ pub async fn start(
                 "The sandbox of this run is gone: its request was lost.",
             )
             .caused_by(thrown.to_string());
-            worker::console_error!("run {}: {thrown}", order.run_id);
-            return end_lost(db, &order.run_id, order.fence, fault, None).await;
+            return end_lost(db, desk, &order.run_id, order.fence, fault, None).await;
         }
     };
     unpacked(answer)
@@ -176,16 +184,19 @@ pub fn pack(answer: Result<String, Fault>) -> String {
     match answer {
         Ok(response) => response,
         Err(fault) => {
-            worker::console_error!("{fault} ({})", fault.cause.as_deref().unwrap_or("no cause"));
-            format!("{REFUSED}{}", json!([fault.code.entry().code, fault.message]))
+            format!("{REFUSED}{}", json!([fault.code.entry().code, fault.message, fault.details]))
         }
     }
 }
 
 fn unpack(text: &str) -> Fault {
-    let known = serde_json::from_str::<(String, String)>(text).ok().and_then(|(code, message)| {
+    let packed: Option<(String, String, serde_json::Map<String, Value>)> =
+        serde_json::from_str(text).ok();
+    let known = packed.and_then(|(code, message, details)| {
         let code = Code::ALL.iter().copied().find(|known| known.entry().code == code)?;
-        Some(Fault::new(code, message))
+        let mut fault = Fault::new(code, message);
+        fault.details = details;
+        Some(fault)
     });
     known.unwrap_or_else(|| Fault::new(Code::SandboxGone, "The attempt was refused."))
 }
@@ -196,9 +207,9 @@ fn unpack(text: &str) -> Fault {
 /// # Errors
 ///
 /// `run_not_found`, also for somebody else's run; the database.
-pub async fn get(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
+pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<String, Fault> {
     let Some(row) = table::find(db, principal, id).await? else { return Err(not_found(id)) };
-    if let Some(response) = table::response(db, id).await? {
+    if let Some(response) = stored(db, id).await? {
         return Ok(response);
     }
     let now = now_ms();
@@ -206,7 +217,7 @@ pub async fn get(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
         && row.lease_until < now
         && !journal::survives(db, id).await?
     {
-        return sweep_one(db, &row, now).await;
+        return sweep_one(db, desk, &row, now).await;
     }
     let lines = table::logged(db, id).await?;
     let questions = match row.status == Status::Running.as_str() {
@@ -219,9 +230,21 @@ pub async fn get(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
 
 /// What people have to answer for a run that waits for them.
 async fn questions_of(db: &Db, id: &str, now: u64) -> Result<Vec<Question>, Fault> {
-    let origin = journal::recording(db, id).await?.map(|stored| stored.origin).unwrap_or_default();
+    let kept = journal::recording(db, id).await?.map(|stored| stored.request);
+    let order = kept.and_then(|kept| serde_json::from_str::<Order>(&kept).ok());
+    let origin = order.map(|order| order.origin).unwrap_or_default();
     let rows = approvals::of_run(db, id, now).await?;
     Ok(rows.iter().filter(|row| row.state == "open").map(|row| row.question(&origin)).collect())
+}
+
+/// The response of a run that ended; one of an older form in the form of today.
+///
+/// # Errors
+///
+/// The database.
+pub async fn stored(db: &Db, id: &str) -> Result<Option<String>, Fault> {
+    let response = table::response(db, id).await?;
+    Ok(response.map(|response| ledger::answer::current(&response).into_owned()))
 }
 
 /// One page of a principal's runs, newest first.
@@ -303,11 +326,11 @@ fn summary(row: &Row) -> Value {
 /// # Errors
 ///
 /// As [`get`].
-pub async fn cancel(db: &Db, principal: &str, id: &str) -> Result<String, Fault> {
+pub async fn cancel(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<String, Fault> {
     let Some(row) = table::find(db, principal, id).await? else { return Err(not_found(id)) };
     if let Some(fence) = journal::claim_to_end(db, &row.id, now_ms()).await? {
         let fault = Fault::new(Code::Cancelled, "The run was cancelled: it was asked to end.");
-        return end_lost(db, id, fence, fault, None).await;
+        return end_lost(db, desk, id, fence, fault, None).await;
     }
     if table::ask_cancel(db, principal, id).await? {
         // The attempt looks every two seconds; one that is dead is found by its lease.
@@ -318,37 +341,39 @@ pub async fn cancel(db: &Db, principal: &str, id: &str) -> Result<String, Fault>
             }
         }
     }
-    get(db, principal, id).await
+    get(db, desk, principal, id).await
 }
 
-/// Ends runs whose attempt gave no sign of life for a lease. How many were found.
+/// Ends runs whose attempt gave no sign of life for a lease, and clears places that nobody keeps. How many were found.
 ///
 /// # Errors
 ///
 /// The database.
-pub async fn sweep(db: &Db) -> Result<usize, Fault> {
+pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
     let now = now_ms();
     let rows = table::lost(db, now, SWEEP_AT_ONCE).await?;
     for row in &rows {
         if !journal::survives(db, &row.id).await? {
-            sweep_one(db, row, now).await?;
+            sweep_one(db, desk, row, now).await?;
         }
     }
+    db.run(&permits::prune(now)).await?;
     Ok(rows.len())
 }
 
-async fn sweep_one(db: &Db, row: &Row, now: u64) -> Result<String, Fault> {
+async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, Fault> {
     let fault = Fault::new(
         Code::SandboxGone,
         "The sandbox of this run is gone: it gave no sign of life for 30s.",
     );
-    end_lost(db, &row.id, row.fence, fault, Some(now)).await
+    end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
 }
 
 /// Ends a run in place of an attempt that cannot any more. `taken_at`: the attempt may live, so it
 /// is ended only if its lease ran out before that time.
 async fn end_lost(
     db: &Db,
+    desk: &Desk,
     id: &str,
     fence: u64,
     fault: Fault,
@@ -361,8 +386,7 @@ async fn end_lost(
     };
     let lines = table::logged(db, id).await?;
     let response = view_of(&row, lines.as_deref(), Some(&fault), &[], now);
-    let kind = serde_json::to_value(fault.kind()).ok();
-    let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let kind = fault.kind().word();
     let mut statements = Vec::new();
     let mut writes_as = fence;
     if let Some(taken_at) = taken_at {
@@ -375,11 +399,20 @@ async fn end_lost(
         id,
         fence: writes_as,
         status: ended_as(&fault),
-        error: Some((fault.code.entry().code, kind)),
+        error: Some((fault.code.entry().code, &kind)),
         ended_at: now,
         response: &response,
     }));
-    db.batch(&statements).await?;
+    let ended = statements.len().saturating_sub(1);
+    if taken_at.is_some() {
+        // Nobody was answered. If nothing had an effect either, the key's next caller runs it.
+        let reads = serde_json::to_string(&tools::reads()).unwrap_or_else(|_| "[]".to_owned());
+        statements.push(ledger_table::give_back(id, writes_as, &reads));
+    }
+    let changes = db.batch(&statements).await?;
+    if changes.get(ended).is_some_and(|changed| *changed > 0) {
+        desk.take(&fault, &Circumstances { surface: Some(&row.surface), run: Some(id) });
+    }
     // Whoever was first has the word.
     Ok(table::response(db, id).await?.unwrap_or(response))
 }
@@ -407,6 +440,7 @@ fn view_of(
         error: fault.map(|fault| fault.message.as_str()),
         error_details: fault.map(Fault::to_json),
         approvals: questions,
+        emitted: &[],
         logs: &lines,
         warnings: &[],
         timing: Timing {

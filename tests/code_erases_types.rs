@@ -1,6 +1,12 @@
 //! TypeScript's types become white space: the rest keeps its lines and columns.
 //!
 //! Each row is what was written, and what of it is left, with one space for each stretch of them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends at the first surprise"
+)]
 
 use holdfast::code::{Options, prepare};
 

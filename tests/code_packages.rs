@@ -1,6 +1,11 @@
 //! A package's modules are linked as modules are, and what cannot be is refused with file and place.
 //!
 //! `tests/code/packages.test.mjs` runs what comes out.
+#![expect(
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "a test ends at the first surprise"
+)]
 
 use std::collections::BTreeMap;
 
@@ -67,7 +72,7 @@ fn modules_keep_their_lines_under_their_own_names() {
         package.position("package/lib/x.ts.js", 2, column.expect("a column")).expect("a position");
     assert_eq!((path, at.line, at.column), ("lib/x.ts", 2, 15));
     assert_eq!(package.position("program.js", 1, 1), None);
-    let said = "Failed to start Worker:\nUncaught SyntaxError: Identifier 'f' has already been declared\n  at package/index.js:3:3";
+    let said = "Failed to start Worker:\nUncaught SyntaxError: Identifier 'f' has already been declared\n  at package/index.js:3:2";
     let refused = package.refusal_from_engine(said).expect("a refusal");
     assert_eq!(refused.path, "index.js");
     assert_eq!(

@@ -2,6 +2,12 @@
 //!
 //! Every case of `tests/cases/sandbox/code-recovery.json` and the static ones of `isolation.json` are
 //! decided here without running anything; `tests/code/programs.test.mjs` runs them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends at the first surprise"
+)]
 
 use holdfast::code::{Options, Prepared, Refusal, prepare};
 use serde_json::Value;

@@ -1,4 +1,9 @@
 //! What cannot run is refused with its place in the text as it was sent, and the line with a caret.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "a test ends at the first surprise"
+)]
 
 use holdfast::code::{Options, Prepared, Refusal, prepare};
 
@@ -70,7 +75,7 @@ fn the_excerpt_is_the_line_with_a_caret() {
 #[test]
 fn what_the_engine_refuses_gets_its_place_back() {
     let prepared = prepared("let a = 1;\nfor (;;) { f(); } let a = 2;").expect("a program");
-    let column = prepared.module.lines().nth(1).expect("a line").find("a = 2").expect("a name") + 1;
+    let column = prepared.module.lines().nth(1).expect("a line").find("a = 2").expect("a name");
     let said = format!(
         "Failed to start Worker:\nUncaught SyntaxError: Identifier 'a' has already been declared\n  at program.js:2:{column}"
     );

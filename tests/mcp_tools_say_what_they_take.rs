@@ -64,7 +64,8 @@ fn execute_names_what_is_connected_and_where_longer_work_goes() {
 fn the_list_is_in_order_and_each_tool_is_whole() {
     let tools = listed(&guide());
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["execute", "run_get", "run_list", "resume"]);
+    let expected = ["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"];
+    assert_eq!(names, expected);
     for tool in &tools {
         let name = &tool["name"];
         assert!(tool["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}");
@@ -148,6 +149,13 @@ fn arguments_arrive_as_they_were_sent() {
     assert_eq!(list.status, Some(Status::WaitingApproval));
     let Tool::RunList(all) = called("run_list", &Value::Null) else { panic!() };
     assert_eq!((all.limit, all.cursor, all.status), (None, None, None));
+    let list = json!({ "limit": 5, "cursor": "mail" });
+    let Tool::PackageList(list) = called("package_list", &list) else { panic!() };
+    assert_eq!((list.limit, list.cursor.as_deref()), (Some(5), Some("mail")));
+    let invoke = json!({ "name": "mail/send", "version": 2, "params": {}, "idempotencyKey": "k" });
+    let Tool::PackageInvoke(invoke) = called("package_invoke", &invoke) else { panic!() };
+    assert_eq!((invoke.name.as_str(), invoke.version), ("mail/send", Some(2)));
+    assert_eq!(invoke.idempotency_key.as_deref(), Some("k"));
 }
 
 #[test]
@@ -241,6 +249,8 @@ fn misfits() -> Vec<(&'static str, Value, &'static str)> {
         ("execute", json!(["1"]), "arguments: must be an object"),
         ("execute", json!(7), "arguments: must be an object"),
         ("run_get", json!({}), "runId: is required"),
+        ("package_invoke", json!({ "params": {} }), "name: is required"),
+        ("package_list", json!({ "limit": 0 }), "limit: must be an integer from 1 to 100, not 0"),
         (
             "run_get",
             json!({ "run_id": "x" }),
@@ -329,6 +339,6 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
     assert_eq!(error["message"], "Unknown tool: Execute.");
     assert_eq!(error["data"]["code"], "HF_E1601");
     assert!(
-        error["data"]["nextStep"].as_str().unwrap().contains("execute, run_get, run_list, resume")
+        error["data"]["nextStep"].as_str().unwrap().contains("execute, run_get, run_list, package_list, package_invoke, resume")
     );
 }

@@ -3,7 +3,6 @@
 use super::{App, auth, body, json_text};
 use crate::approvals::{self, Decide};
 use crate::error::Fault;
-use std::rc::Rc;
 use worker::{Request, Response};
 
 /// `GET /v1/approvals?state=open`.
@@ -43,14 +42,8 @@ pub async fn decide(app: &App, mut req: Request, id: &str) -> Result<Response, F
     let principal = auth::require(app, &req, "approve").await?;
     let by = auth::token_id(&req).unwrap_or_else(|| principal.name.clone());
     let wanted: Decide = body::json(&mut req).await?;
-    let row = approvals::decide(&app.db, (&principal.name, &by), id, &wanted).await?;
-    let (ctx, db, config) = (Rc::clone(&app.ctx), Rc::clone(&app.db), Rc::clone(&app.config));
-    let run = row.run_id.clone();
-    app.ctx.wait_until(async move {
-        if let Err(fault) = approvals::take_up(&ctx, &db, &config, &run).await {
-            worker::console_error!("run {run}: {fault}");
-        }
-    });
+    let row = approvals::decide(&app.db, &app.desk, (&principal.name, &by), id, &wanted).await?;
+    app.hands().take_up_later(&row.run_id);
     json_text(approvals::view(&row).to_string(), 200)
 }
 
@@ -63,6 +56,5 @@ pub async fn resume(app: &App, req: &Request, id: &str) -> Result<Response, Faul
     let principal = auth::require(app, req, "execute").await?;
     let most = approvals::RESUME_WAIT_MS;
     let wait_ms = super::seconds(req, "wait", most)?.unwrap_or(most);
-    let of = (principal.name.as_str(), id);
-    json_text(approvals::resume(&app.ctx, &app.db, &app.config, of, wait_ms).await?, 200)
+    json_text(approvals::resume(&app.hands(), &principal.name, id, wait_ms).await?, 200)
 }

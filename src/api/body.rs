@@ -10,6 +10,10 @@ use worker::Request;
 /// some.
 pub const MAX_BODY_BYTES: usize = 4_194_304;
 
+/// How much of a body that is too large is read on and thrown away. A client that still sends when
+/// the connection closes sees a broken connection in place of the answer that would tell it why.
+const MAX_SKIPPED_BYTES: usize = 16_777_216;
+
 /// Reads a body of at most `most` bytes.
 ///
 /// # Errors
@@ -20,22 +24,23 @@ pub async fn bytes(req: &mut Request, most: usize) -> Result<Vec<u8>, Fault> {
         let message = format!("The body is over {most} bytes, the most that is read here.");
         Fault::new(Code::BodyTooLarge, message).with("limit", most)
     };
-    let declared = req.headers().get("content-length").ok().flatten();
-    if declared.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > most)
-    {
-        return Err(too_large());
-    }
     let mut body = Vec::new();
+    let mut read = 0_usize;
     // A request without a body has no stream.
     let Ok(mut stream) = req.stream() else { return Ok(body) };
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| internal(&error.to_string()))?;
-        if body.len().saturating_add(chunk.len()) > most {
+        read = read.saturating_add(chunk.len());
+        if read > most.saturating_add(MAX_SKIPPED_BYTES) {
             return Err(too_large());
         }
-        body.extend_from_slice(&chunk);
+        if read <= most {
+            body.extend_from_slice(&chunk);
+        } else {
+            body = Vec::new();
+        }
     }
-    Ok(body)
+    if read > most { Err(too_large()) } else { Ok(body) }
 }
 
 /// Reads a JSON object of the form `T`.

@@ -2,21 +2,21 @@
 //! checked, is [`crate::mcp`]'s.
 
 use super::streaming::{self, Framing, RunAnswer};
-use super::{App, auth, body, internal};
+use super::{App, auth, body, internal, ledger};
 use crate::approvals;
 use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
+use crate::ledger::Answered;
 use crate::mcp::{
-    Access, Answer, Call, Endpoint, Guide, Head, Headers as McpHeaders, Read, Reply, Stream, Tool,
-    ToolAnswer, ToolOutcome,
+    Access, Answer, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read, Reply,
+    Stream, Tool, ToolAnswer, ToolOutcome,
 };
+use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -82,20 +82,20 @@ async fn run_tool(
     call: Call,
     origin: String,
 ) -> Result<Response, Fault> {
-    let scope = match &call.tool {
-        Tool::Execute(_) | Tool::Resume(_) => "execute",
-        Tool::RunGet(_) | Tool::RunList(_) => "runs",
+    let target = match &call.tool {
+        Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        _ => None,
     };
-    if !principal.may(scope) {
-        return respond(call.reply.missing_scope(scope));
+    let scope = match &target {
+        Some(Ok(target)) => target.scope(),
+        Some(Err(fault)) => return respond(call.reply.answer(&Err(fault.clone()))),
+        None => call.tool.scope().to_owned(),
+    };
+    if !principal.may(&scope) {
+        return respond(call.reply.missing_scope(&scope));
     }
     match call.tool {
         Tool::Execute(execute) => {
-            if execute.idempotency_key.is_some() {
-                let message = "idempotencyKey is not available in this deployment.";
-                let fault = Fault::new(Code::CapabilityMissing, message);
-                return respond(call.reply.answer(&Err(fault)));
-            }
             let request = RunRequest {
                 code: execute.code,
                 params: execute.params,
@@ -103,23 +103,43 @@ async fn run_tool(
                 label: execute.label,
                 limits: None,
             };
+            let wanted = ledger::Wanted::of_run(&request);
+            let claim = execute.idempotency_key.map(|key| wanted.under("idempotencyKey", key));
             let name = &principal.name;
-            let order = runs::order(&app.config, name, Surface::Execute, request, now_ms());
+            let order = claim.transpose().and_then(|claim| {
+                let order = runs::order(&app.config, name, Surface::Execute, request, now_ms())?;
+                Ok(Order { claim, ..order })
+            });
             match order {
                 Ok(order) => open(app, Order { origin, ..order }, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
+        Tool::PackageList(list) => {
+            let limit = list.limit.map(|limit| limit.to_string());
+            let (limit, cursor) = (limit.as_deref(), list.cursor.as_deref());
+            let found = packages::list(&app.db, &principal.name, limit, cursor).await;
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::PackageInvoke(invoke) => {
+            let Some(Ok(target)) = target else {
+                return Err(internal("an invocation without a target"));
+            };
+            match invocation(app, &principal.name, &target, invoke).await {
+                Ok(order) => open(app, order, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
+        }
         Tool::RunGet(get) => {
-            let found = runs::get(&app.db, &principal.name, &get.run_id).await;
-            // Looking up a failed run is no error.
-            respond(call.reply.answer(&found.and_then(|text| outcome(text, false))))
+            let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
+            respond(call.reply.answer(&found.and_then(look)))
         }
         Tool::Resume(resume) => {
-            let of = (principal.name.as_str(), resume.run_id.as_str());
+            let (name, run) = (&principal.name, &resume.run_id);
             let wait_ms = approvals::RESUME_WAIT_MS;
-            let came = approvals::resume(&app.ctx, &app.db, &app.config, of, wait_ms).await;
-            respond(call.reply.answer(&tool_answer(&came)))
+            let came = approvals::resume(&app.hands(), name, run, wait_ms).await;
+            let answered = came.map(|text| Answered { text, replayed: false });
+            respond(call.reply.answer(&tool_answer(&answered)))
         }
         Tool::RunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());
@@ -129,9 +149,28 @@ async fn run_tool(
                 status: list.status.map(Status::as_str),
             };
             let found = runs::list(&app.db, &principal.name, &page).await;
-            respond(call.reply.answer(&found.and_then(|text| outcome(text, false))))
+            respond(call.reply.answer(&found.and_then(look)))
         }
     }
+}
+
+async fn invocation(
+    app: &App,
+    principal: &str,
+    target: &Target,
+    invoke: PackageInvoke,
+) -> Result<Order, Fault> {
+    let wanted = Invocation {
+        params: invoke.params,
+        version: invoke.version,
+        budget_ms: invoke.budget_ms.map(Into::into),
+        label: invoke.label,
+        limits: None,
+    };
+    let key = invoke.idempotency_key;
+    let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
+    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    Ok(Order { claim, ..order })
 }
 
 async fn open(app: &App, order: Order, reply: Reply) -> Result<Response, Fault> {
@@ -162,19 +201,14 @@ impl Framing for SseFraming {
 }
 
 fn tool_answer(answer: &RunAnswer) -> ToolAnswer {
-    #[derive(Deserialize)]
-    struct Head {
-        status: String,
-    }
-    let text = answer.clone()?;
-    let status = serde_json::from_str::<Head>(&text).map(|head| head.status).unwrap_or_default();
-    let failed = [Status::Failed, Status::Cancelled].iter().any(|ending| ending.as_str() == status);
-    outcome(text, failed)
+    let answered = answer.clone()?;
+    let outcome = ToolOutcome::of_run(answered.text, answered.replayed);
+    outcome.map_err(|error| internal(&error.to_string()))
 }
 
-fn outcome(text: String, is_error: bool) -> ToolAnswer {
-    let structured = RawValue::from_string(text).map_err(|error| internal(&error.to_string()))?;
-    Ok(ToolOutcome { structured, is_error, replayed: false })
+/// Looking up a failed run is no error.
+fn look(text: String) -> ToolAnswer {
+    ToolOutcome::of_look(text).map_err(|error| internal(&error.to_string()))
 }
 
 /// Makes an answer of the protocol a response of the platform.

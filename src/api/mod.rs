@@ -6,15 +6,19 @@ pub mod approvals;
 pub mod auth;
 pub mod body;
 pub mod health;
+pub mod ledger;
 pub mod mcp;
+pub mod packages;
 pub mod policies;
 pub mod runs;
 pub mod streaming;
 pub mod tokens;
 
+use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::random;
+use crate::report::desk::{Circumstances, Desk};
 use crate::store::db::Db;
 use serde_json::json;
 use std::rc::Rc;
@@ -31,17 +35,46 @@ pub struct App {
     pub config: Rc<Config>,
     /// The database.
     pub db: Rc<Db>,
+    /// Where faults of ours go.
+    pub desk: Rc<Desk>,
 }
 
-/// Answers a request. Never fails: what goes wrong is an answer of the catalogue.
-pub async fn answer(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
-    match route(req, env, ctx).await {
-        Ok(response) => Ok(response),
-        Err(fault) => refusal(&fault),
+impl App {
+    /// What taking up a run needs.
+    #[must_use]
+    pub fn hands(&self) -> Hands {
+        Hands {
+            ctx: Rc::clone(&self.ctx),
+            db: Rc::clone(&self.db),
+            config: Rc::clone(&self.config),
+            desk: Rc::clone(&self.desk),
+        }
     }
 }
 
-async fn route(req: Request, env: Env, ctx: Context) -> Result<Response, Fault> {
+/// Answers a request. What goes wrong is an answer of the catalogue.
+///
+/// # Errors
+///
+/// When the platform cannot make a response at all.
+pub async fn answer(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
+    let ctx = Rc::new(ctx);
+    let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
+    match route(req, env, ctx, &desk).await {
+        Ok(response) => Ok(response),
+        Err(fault) => {
+            desk.take(&fault, &Circumstances::default());
+            refusal(&fault)
+        }
+    }
+}
+
+async fn route(
+    req: Request,
+    env: Env,
+    ctx: Rc<Context>,
+    desk: &Rc<Desk>,
+) -> Result<Response, Fault> {
     let path = req.path();
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     if segments == ["health"] {
@@ -53,7 +86,7 @@ async fn route(req: Request, env: Env, ctx: Context) -> Result<Response, Fault> 
     }
     let config = Rc::new(Config::of(&env)?);
     let db = Rc::new(Db::of(&env)?);
-    let app = App { env, ctx: Rc::new(ctx), config, db };
+    let app = App { env, ctx, config, db, desk: Rc::clone(desk) };
     match segments.as_slice() {
         ["mcp"] => mcp::answer(&app, req).await,
         ["v1", "runs"] => {
@@ -99,6 +132,24 @@ async fn route(req: Request, env: Env, ctx: Context) -> Result<Response, Fault> 
         ["v1", "policies", "test"] => {
             allow(&req, &[Method::Post])?;
             policies::test(&app, req).await
+        }
+        ["v1", "packages"] => {
+            allow(&req, &[Method::Get])?;
+            packages::list(&app, &req).await
+        }
+        ["v1", "packages", name] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            packages::one(&app, req, name).await
+        }
+        ["v1", "packages", name, "versions"] if req.method() == Method::Get => {
+            packages::versions(&app, &req, name).await
+        }
+        ["v1", "packages", name, "version"] if req.method() == Method::Put => {
+            packages::point(&app, req, name).await
+        }
+        ["v1", "packages", name, export] => {
+            allow(&req, &[Method::Post])?;
+            packages::invoke(&app, req, name, export).await
         }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;
@@ -174,9 +225,6 @@ pub(crate) fn json_text(text: String, status: u16) -> Result<Response, Fault> {
 ///
 /// When the platform cannot make a response at all.
 pub fn refusal(fault: &Fault) -> worker::Result<Response> {
-    if let Some(cause) = &fault.cause {
-        worker::console_error!("{fault} ({cause})");
-    }
     let headers = Headers::new();
     headers.set("content-type", "application/json")?;
     headers.set("cache-control", "no-store")?;

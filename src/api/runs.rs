@@ -1,6 +1,6 @@
 //! `/v1/runs`: run a program, look one up, list them, end one.
 
-use super::{App, auth, body, json_text, streaming};
+use super::{App, auth, body, json_text, ledger, streaming};
 use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::run::surface::Surface;
@@ -21,8 +21,10 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "execute").await?;
     let request: RunRequest = body::json(&mut req).await?;
     let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
+    let claim = ledger::of_header(&req, ledger::Wanted::of_run(&request))?;
     let name = &principal.name;
     let mut order = runs::order(&app.config, name, Surface::Execute, request, arrived_at)?;
+    order.claim = claim;
     order.hold_ms = hold_ms;
     order.origin = super::origin(&req);
     streaming::answer(app, order).await
@@ -35,7 +37,7 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
 /// No such run of this principal; the database.
 pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "runs").await?;
-    json_text(runs::get(&app.db, &principal.name, id).await?, 200)
+    json_text(runs::get(&app.db, &app.desk, &principal.name, id).await?, 200)
 }
 
 /// `POST /v1/runs/:id/cancel`.
@@ -45,7 +47,7 @@ pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> 
 /// As [`get`].
 pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "execute").await?;
-    json_text(runs::cancel(&app.db, &principal.name, id).await?, 200)
+    json_text(runs::cancel(&app.db, &app.desk, &principal.name, id).await?, 200)
 }
 
 /// `GET /v1/runs?limit&cursor&status`.

@@ -6,12 +6,13 @@
 //! caller has left, and the run is cancelled.
 
 use super::{App, internal, json_text};
-use crate::approvals;
 use crate::attempt::Order;
 use crate::error::Fault;
+use crate::ledger::{self, Answered};
 use crate::platform::clock::sleep_ms;
 use crate::platform::exports::{HangUp, hang_up};
 use crate::runs;
+use crate::store::runs as table;
 use futures_channel::oneshot;
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
 use futures_util::stream::Stream;
@@ -25,8 +26,13 @@ use worker::{Headers, Response};
 /// How long an answer may be silent, in milliseconds.
 pub const BEAT_MS: u64 = 1_000;
 
+/// How long a keyed run may have no beat because it has not begun: 30 looks, 100 ms apart. An owner
+/// is waited for a second, and a machine at its limits is slow.
+const KEYED_LOOKS: u32 = 30;
+const KEYED_LOOK_MS: u64 = 100;
+
 /// What a run's caller is told, in either form: the response as it is stored, or why there is none.
-pub type RunAnswer = Result<String, Fault>;
+pub type RunAnswer = Result<Answered, Fault>;
 
 /// How an answer is written once it is streamed.
 pub trait Framing {
@@ -57,7 +63,7 @@ impl Framing for JsonFraming {
 
     fn end(&mut self, answer: &RunAnswer) -> Vec<u8> {
         match answer {
-            Ok(response) => response.clone().into_bytes(),
+            Ok(answered) => answered.text.clone().into_bytes(),
             // The status is sent already; the shape still tells.
             Err(fault) => json!({ "error": fault.to_json() }).to_string().into_bytes(),
         }
@@ -68,18 +74,24 @@ impl Framing for JsonFraming {
 ///
 /// The run itself lives in `waitUntil`: it outlives a caller that hangs up for as long as it needs
 /// to stop what is in flight and to be stored as cancelled.
+///
+/// # Errors
+///
+/// [`Open`], which is no failure: the run goes on, and its answer is to be streamed.
 pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
     let (hang_up, aborted) = hang_up();
     let (sender, receiver) = oneshot::channel();
-    let (ctx, db, config) = (Rc::clone(&app.ctx), Rc::clone(&app.db), Rc::clone(&app.config));
+    let (ctx, db, hands) = (Rc::clone(&app.ctx), Rc::clone(&app.db), app.hands());
+    let keyed = order.claim.is_some().then(|| order.run_id.clone());
+    let desk = Rc::clone(&app.desk);
     app.ctx.wait_until(async move {
-        let answer = runs::start(&ctx, &db, &order, aborted).await;
-        let waits = answer.as_ref().is_ok_and(|text| runs::waits(text));
+        let answer = ledger::start(&ctx, &db, &desk, &order, aborted).await;
+        let waits = answer.as_ref().is_ok_and(|answered| runs::waits(&answered.text));
         // The caller may have left; the outcome is stored all the same.
         let _ = sender.send(answer);
-        if waits && let Err(fault) = approvals::take_up(&ctx, &db, &config, &order.run_id).await {
-            // Somebody decided while it parked; the schedule comes to it as well.
-            worker::console_error!("run {}: {fault}", order.run_id);
+        if waits {
+            // Somebody may have decided while it parked.
+            hands.take_up(&order.run_id).await;
         }
     });
     let mut answer: LocalBoxFuture<'static, RunAnswer> = async move {
@@ -89,16 +101,31 @@ pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
         }
     }
     .boxed_local();
-    {
-        let first = sleep_ms(BEAT_MS).fuse();
-        let soon = (&mut answer).fuse();
-        pin_mut!(first, soon);
-        select_biased! {
-            answer = soon => return Ok(answer),
-            () = first => {}
+    if let Some(answer) = within(&mut answer, BEAT_MS).await {
+        return Ok(answer);
+    }
+    // Until it has begun, a keyed run may be another's, which is told by the status and a header.
+    for _ in 0..KEYED_LOOKS {
+        let Some(run_id) = &keyed else { break };
+        if !matches!(table::any(&app.db, run_id).await, Ok(None)) {
+            break;
+        }
+        if let Some(answer) = within(&mut answer, KEYED_LOOK_MS).await {
+            return Ok(answer);
         }
     }
     Err(Open { answer, hang_up })
+}
+
+/// The answer, if it is there in `ms` milliseconds.
+async fn within(answer: &mut LocalBoxFuture<'static, RunAnswer>, ms: u64) -> Option<RunAnswer> {
+    let late = sleep_ms(ms).fuse();
+    let soon = answer.fuse();
+    pin_mut!(late, soon);
+    select_biased! {
+        answer = soon => Some(answer),
+        () = late => None,
+    }
 }
 
 /// An answer that is not there yet, and the way to hang up on it.
@@ -146,7 +173,15 @@ impl Open {
 /// Why there is no run.
 pub async fn answer(app: &App, order: Order) -> Result<Response, Fault> {
     match run(app, order).await {
-        Ok(answer) => json_text(answer?, 200),
+        Ok(answer) => {
+            let answered = answer?;
+            let response = json_text(answered.text, 200)?;
+            if answered.replayed {
+                let marked = response.headers().set("idempotency-replayed", "true");
+                marked.map_err(|error| internal(&error.to_string()))?;
+            }
+            Ok(response)
+        }
         Err(open) => open.stream(JsonFraming),
     }
 }

@@ -5,13 +5,16 @@ use super::message::{Kind, Message};
 use super::order::Order;
 use super::people::People;
 use super::permit;
+use super::program::{Program, refused};
 use super::recorder::Recorder;
 use crate::code;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::packages::schema;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::caller_left;
 use crate::platform::random;
+use crate::report::desk::{Circumstances, Desk};
 use crate::run::end::{End, EndKind, MAX_END_OVERHEAD_BYTES};
 use crate::run::journal::{
     self, Call, Entry, Issued, Nature, Next, Put, Record, Reply, Ruling, Unfit,
@@ -23,7 +26,7 @@ use crate::run::value;
 use crate::sandbox::{Host, Lost, NUMBERING, Sandbox};
 use crate::store::db::{Db, StoreError};
 use crate::store::journal::{self as store, Recording};
-use crate::store::{approvals, dispatches, policies, runs};
+use crate::store::{approvals, dispatches, ledger, policies, runs};
 use crate::tools::policy::{self, Action, Policy};
 use crate::tools::{Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
@@ -48,6 +51,9 @@ const RENEW_MS: u64 = 2_000;
 pub const AMBIENT: &[&str] =
     &["tools", "params", "sleep", "step", "emit", "storage", "packages", "workflows", "run"];
 
+/// A tool call that came back: its number and what it came to; `None` when it was stopped.
+type Returned = Option<(u32, Result<String, Fault>)>;
+
 /// A message of the harness and the way back.
 type Arrival = (String, oneshot::Sender<String>);
 
@@ -62,11 +68,12 @@ pub async fn run<S: Sandbox>(
     db: Rc<Db>,
     tools: Tools,
     config: &Config,
+    desk: &Desk,
     sandbox: &S,
     aborted: js_sys::Function,
 ) -> Result<String, Fault> {
     let options = code::Options { guard: config.guard, ambient: AMBIENT };
-    let prepared = code::prepare(&order.source, &options);
+    let program = Program::of(&order, &options);
     let left = caller_left(aborted).boxed_local().fuse();
     let begun = async {
         if order.resumes {
@@ -89,31 +96,19 @@ pub async fn run<S: Sandbox>(
     let mut attempt = Attempt::new(order, db, tools, recorder, memory, begun_at);
     match policy {
         Ok(policy) => attempt.policy = policy,
-        Err(error) => return attempt.end(Outcome::Failed(error.into()), None).await,
+        Err(error) => return attempt.end(desk, Outcome::Failed(error.into()), None).await,
     }
-    let prepared = match prepared {
-        Ok(prepared) => prepared,
-        Err(refusal) => return attempt.end(Outcome::Failed(refused(&refusal)), None).await,
+    let program = match program {
+        Ok(program) => program,
+        Err(refusal) => return attempt.end(desk, Outcome::Failed(refused(&refusal)), None).await,
     };
-    attempt.warnings.extend(prepared.warnings.iter().cloned());
+    attempt.warnings.extend(program.warnings().iter().cloned());
     let invocation = match invocation_of(&attempt) {
         Ok(invocation) => invocation,
-        Err(fault) => return attempt.end(Outcome::Failed(fault), None).await,
+        Err(fault) => return attempt.end(desk, Outcome::Failed(fault), None).await,
     };
-    let (outcome, arrivals) = attempt.watch(sandbox, &prepared, &invocation, left).await;
-    attempt.end(outcome, Some(arrivals)).await
-}
-
-/// A program that was refused, as its author is told.
-fn refused(refusal: &code::Refusal) -> Fault {
-    let mut fault = Fault::new(Code::SyntaxRefused, refusal.message.clone());
-    if let Some(place) = refusal.place {
-        fault = fault.with("line", place.line).with("column", place.column);
-    }
-    if let Some(excerpt) = &refusal.excerpt {
-        fault = fault.with("excerpt", excerpt.as_str());
-    }
-    fault
+    let (outcome, arrivals) = attempt.watch(sandbox, &program, &invocation, left).await;
+    attempt.end(desk, outcome, Some(arrivals)).await
 }
 
 /// What the harness is told. Values go as text: the order of an object's keys is the program's to see.
@@ -135,7 +130,7 @@ fn invocation_of(attempt: &Attempt) -> Result<String, Fault> {
             "logLines": limits.log_lines,
             "logLineBytes": limits.log_line_bytes,
         },
-        "export": null,
+        "export": order.package.as_ref().map(|package| &package.export),
     })
     .to_string();
     let head = head.strip_suffix('}').unwrap_or_default();
@@ -160,7 +155,7 @@ struct Attempt {
     arguments: BTreeMap<u32, (String, String)>,
     replies: BTreeMap<u32, oneshot::Sender<String>>,
     stops: BTreeMap<u32, AbortHandle>,
-    calls: FuturesUnordered<LocalBoxFuture<'static, Option<(u32, Result<String, Fault>)>>>,
+    calls: FuturesUnordered<LocalBoxFuture<'static, Returned>>,
 }
 
 impl Attempt {
@@ -178,15 +173,15 @@ impl Attempt {
             false => Run::new(order.limits.clone(), now),
         };
         recorder.resume_at(seq);
+        tools.recall(&journal);
         if !order.resumes {
-            let limits = serde_json::to_string(&order.limits).unwrap_or_default();
+            let request = order.kept().unwrap_or_default();
             recorder.push([store::begin(&Recording {
                 run: &order.run_id,
                 fence: order.fence,
                 seed: &seed,
                 harness: NUMBERING,
-                limits: &limits,
-                origin: &order.origin,
+                request: &request,
             })]);
         }
         let mut people = People::default();
@@ -217,7 +212,7 @@ impl Attempt {
     async fn watch<S: Sandbox>(
         &mut self,
         sandbox: &S,
-        prepared: &code::Prepared,
+        program: &Program,
         invocation: &str,
         left: permit::Left,
     ) -> (Outcome, mpsc::UnboundedReceiver<Arrival>) {
@@ -229,7 +224,7 @@ impl Attempt {
             async move { answer.await.unwrap_or_else(|_| over()) }.boxed_local()
         });
         let limits = self.order.limits.clone();
-        let evaluated = sandbox.evaluate(&prepared.module, invocation, &limits, host).fuse();
+        let evaluated = sandbox.evaluate(program.module(), invocation, &limits, host).fuse();
         pin_mut!(evaluated, left);
         let recorder = self.recorder.clone();
         let db = Rc::clone(&self.db);
@@ -269,7 +264,7 @@ impl Attempt {
                     Some(arrival) => self.arrived(arrival),
                     None => Some(Event::Tick),
                 },
-                ended = evaluated => Some(self.evaluated(ended, prepared)),
+                ended = evaluated => Some(self.evaluated(ended, program)),
                 returned = self.calls.select_next_some() => self.returned(returned),
                 written = writing => written.err().map(|error| Event::RecordLost(error.0)),
                 why = left => Some(Event::Aborted(why)),
@@ -426,7 +421,7 @@ impl Attempt {
         }
     }
 
-    fn evaluated(&mut self, ended: Result<String, Lost>, prepared: &code::Prepared) -> Event {
+    fn evaluated(&mut self, ended: Result<String, Lost>, program: &Program) -> Event {
         let most = usize::try_from(self.order.limits.result_bytes)
             .unwrap_or(usize::MAX)
             .saturating_add(MAX_END_OVERHEAD_BYTES);
@@ -449,18 +444,10 @@ impl Attempt {
                     EndKind::Parked => self.take_logs(&lines),
                     _ => self.take_end_logs(&lines),
                 }
-                end.place(|line, column| {
-                    prepared.position(line, column).map(|place| (place.line, place.column))
-                });
+                end.place(|line, column| program.position(line, column));
                 Event::Evaluated(end)
             }
-            Err(Lost::Refused(text)) => {
-                Event::SandboxFailed(match prepared.refusal_from_engine(&text) {
-                    Some(refusal) => refused(&refusal),
-                    None => Fault::new(Code::SyntaxRefused, "The engine refused the program.")
-                        .caused_by(text),
-                })
-            }
+            Err(Lost::Refused(text)) => Event::SandboxFailed(program.refused(text)),
             Err(Lost::Fault(fault)) => Event::SandboxFailed(fault),
         }
     }
@@ -472,7 +459,7 @@ impl Attempt {
         self.log.take(lines, size(limits.log_lines), size(limits.log_bytes));
     }
 
-    fn returned(&mut self, returned: Option<(u32, Result<String, Fault>)>) -> Option<Event> {
+    fn returned(&mut self, returned: Returned) -> Option<Event> {
         // `None`: the call was stopped, and the run knows.
         let (n, answered) = returned?;
         self.stops.remove(&n);
@@ -658,6 +645,7 @@ impl Attempt {
     /// Stores the outcome and gives the response, byte for byte as it is stored.
     async fn end(
         mut self,
+        desk: &Desk,
         outcome: Outcome,
         arrivals: Option<mpsc::UnboundedReceiver<Arrival>>,
     ) -> Result<String, Fault> {
@@ -665,8 +653,12 @@ impl Attempt {
         self.calls = FuturesUnordered::new();
         let now = now_ms();
         let outcome = self.with_plain_result(outcome);
+        if let Some(fault) = outcome.fault() {
+            let surface = Some(self.order.surface.as_str());
+            desk.take(fault, &Circumstances { surface, run: Some(&self.order.run_id) });
+        }
         let response = self.response(&outcome, now);
-        let error = outcome.fault().map(|fault| (fault.code.entry().code, word(&fault.kind())));
+        let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
         if outcome == Outcome::Parked {
             self.recorder.push([store::park(run, fence)]);
@@ -706,7 +698,7 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return Ok(self.unstored(&outcome, now, &error.0).await);
+            return Ok(self.unstored(desk, &outcome, now, error).await);
         }
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
@@ -716,14 +708,26 @@ impl Attempt {
     }
 
     /// The outcome could not be stored: it is still answered, and says so.
-    async fn unstored(&mut self, outcome: &Outcome, now: u64, cause: &str) -> String {
+    async fn unstored(
+        &mut self,
+        desk: &Desk,
+        outcome: &Outcome,
+        now: u64,
+        error: StoreError,
+    ) -> String {
         if let Ok(Some(stored)) = runs::response(&self.db, &self.order.run_id).await {
             return stored;
         }
-        worker::console_error!(
-            "run {}: its outcome could not be stored: {cause}",
-            self.order.run_id
-        );
+        let message = "The outcome of a run could not be stored.";
+        let fault = Fault::new(Code::RecordLost, message).caused_by(error.0);
+        let surface = Some(self.order.surface.as_str());
+        desk.take(&fault, &Circumstances { surface, run: Some(&self.order.run_id) });
+        // Under a key it is not run again: it was done, and is being answered.
+        if self.order.claim.is_some()
+            && let Err(error) = self.db.run(&ledger::lose_answer(&self.order.run_id)).await
+        {
+            worker::console_error!("run {}: its key: {error}", self.order.run_id);
+        }
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
@@ -736,7 +740,7 @@ impl Attempt {
             Outcome::Completed(tagged) => match value::plain(&tagged) {
                 Ok((plain, lost)) => {
                     self.warnings.extend(lost);
-                    Outcome::Completed(plain)
+                    self.unfit(&plain).map_or(Outcome::Completed(plain), Outcome::Failed)
                 }
                 Err(error) => Outcome::Failed(
                     Fault::new(Code::SandboxGone, "The sandbox answered what cannot be read.")
@@ -745,6 +749,16 @@ impl Attempt {
             },
             other => other,
         }
+    }
+
+    /// The fault of a result that does not fit what its export promises.
+    fn unfit(&self, plain: &str) -> Option<Fault> {
+        let package = self.order.package.as_ref()?;
+        let schema = package.result.as_ref()?;
+        let result = serde_json::from_str(plain).ok()?;
+        let problem = schema::validate(schema, &result, "result").into_iter().next()?;
+        let message = format!("The result does not fit its schema: {problem}.");
+        Some(Fault::new(Code::RuntimeError, message).with("path", problem.path))
     }
 
     fn response(&self, outcome: &Outcome, now: u64) -> String {
@@ -768,6 +782,7 @@ impl Attempt {
             result: result.as_deref(),
             error: fault.map(|fault| fault.message.as_str()),
             error_details: fault.map(Fault::to_json),
+            emitted: &self.tools.emitted(),
             logs: self.log.lines(),
             warnings: &warnings,
             timing: self.run.timing(self.order.arrived_at, now),
@@ -789,13 +804,6 @@ fn over() -> String {
 fn answer(to: oneshot::Sender<String>, text: String) {
     // The sandbox may be gone; then nobody wants to know.
     let _ = to.send(text);
-}
-
-fn word(kind: &crate::error::Kind) -> String {
-    serde_json::to_value(kind)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
 }
 
 /// Whether a slot of the loop is free, and something wants it.

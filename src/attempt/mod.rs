@@ -9,7 +9,8 @@ pub mod message;
 pub mod order;
 pub mod people;
 pub mod permit;
+pub mod program;
 pub mod recorder;
 
 pub use driver::run;
-pub use order::Order;
+pub use order::{Order, PackageOrder, Parent};

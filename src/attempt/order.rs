@@ -2,6 +2,7 @@
 
 use crate::run::limits::Limits;
 use crate::run::surface::Surface;
+use crate::store::ledger::Claim;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -27,6 +28,15 @@ pub struct Order {
     pub arrived_at: u64,
     /// The fence under which it writes.
     pub fence: u64,
+    /// The idempotency key that it answers.
+    #[serde(default)]
+    pub claim: Option<Claim>,
+    /// The run that started it, and how many stand above it.
+    #[serde(default)]
+    pub parent: Option<Parent>,
+    /// The export of a package, in place of the program.
+    #[serde(default)]
+    pub package: Option<PackageOrder>,
     /// How long the live sandbox is kept when only people are waited for, before the run parks.
     #[serde(default)]
     pub hold_ms: u64,
@@ -36,4 +46,74 @@ pub struct Order {
     /// It goes on from the run's record; its rows and its permit are there.
     #[serde(default)]
     pub resumes: bool,
+}
+
+impl Order {
+    /// The order as a record keeps it, JSON: without the program and its parameters, which have a
+    /// row of their own, and without the key, which is claimed once.
+    ///
+    /// # Errors
+    ///
+    /// Never in an expected way.
+    pub fn kept(&self) -> Result<String, serde_json::Error> {
+        let null = RawValue::from_string("null".to_owned())?;
+        serde_json::to_string(&Self {
+            source: String::new(),
+            params: null,
+            claim: None,
+            run_id: self.run_id.clone(),
+            principal: self.principal.clone(),
+            surface: self.surface,
+            label: self.label.clone(),
+            limits: self.limits.clone(),
+            arrived_at: self.arrived_at,
+            fence: self.fence,
+            parent: self.parent.clone(),
+            package: self.package.clone(),
+            hold_ms: 0,
+            origin: self.origin.clone(),
+            resumes: true,
+        })
+    }
+
+    /// Reads an order that a record kept, for the attempt that has `fence`.
+    ///
+    /// # Errors
+    ///
+    /// When it is none.
+    pub fn recalled(
+        kept: &str,
+        source: String,
+        params: String,
+        fence: u64,
+    ) -> Result<Self, serde_json::Error> {
+        let order: Self = serde_json::from_str(kept)?;
+        Ok(Self { source, params: RawValue::from_string(params)?, fence, ..order })
+    }
+}
+
+/// Where a run stands that another started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    /// The run that started it.
+    pub run_id: String,
+    /// Runs above it: 1 for one that a run of the top started.
+    pub depth: u32,
+}
+
+/// An export to invoke.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PackageOrder {
+    /// The package.
+    pub name: String,
+    /// Its version.
+    pub version: u64,
+    /// The export.
+    pub export: String,
+    /// Hash of the version's modules.
+    pub hash: String,
+    /// What its result must fit.
+    pub result: Option<serde_json::Value>,
 }

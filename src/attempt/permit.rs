@@ -46,7 +46,7 @@ impl std::fmt::Debug for Waited {
 ///
 /// # Errors
 ///
-/// `capacity_exceeded` when the line is full, `timed_out` with the phase `permit` when the wait is
+/// `in_progress` when another run has the key; `capacity_exceeded` when the line is full, `timed_out` with the phase `permit` when the wait is
 /// over, the database. In each case nothing ran.
 pub async fn wait(
     db: &Db,
@@ -55,8 +55,10 @@ pub async fn wait(
     mut left: Left,
 ) -> Result<Waited, Fault> {
     let asked_at = now_ms();
-    if ask(db, order, config, None).await? == Asked::Granted {
-        return Ok(Waited::Begun { at: now_ms(), left });
+    match ask(db, order, config, None).await? {
+        Asked::Granted => return Ok(Waited::Begun { at: now_ms(), left }),
+        Asked::Taken => return Err(taken(order)),
+        Asked::Full => {}
     }
     if !permits::join(db, &order.run_id, &order.principal, &config.permits, asked_at).await? {
         let at_work = permits::at_work(db, &order.principal, asked_at).await?;
@@ -73,8 +75,13 @@ pub async fn wait(
             () = pause => {}
         }
         let now = now_ms();
-        if ask(db, order, config, Some(asked_at)).await? == Asked::Granted {
-            return Ok(Waited::Begun { at: now_ms(), left });
+        match ask(db, order, config, Some(asked_at)).await? {
+            Asked::Granted => return Ok(Waited::Begun { at: now_ms(), left }),
+            Asked::Taken => {
+                leave(db, order).await;
+                return Err(taken(order));
+            }
+            Asked::Full => {}
         }
         if now.saturating_sub(asked_at) >= config.permit_wait_ms {
             leave(db, order).await;
@@ -100,9 +107,16 @@ async fn ask(
         source: &order.source,
         params: order.params.get(),
         fence: order.fence,
+        parent: order.parent.as_ref().map(|parent| parent.run_id.as_str()),
         now: now_ms(),
     };
-    Ok(permits::ask(db, &beginning, &config.permits, joined_at).await?)
+    let claim = order.claim.as_ref();
+    Ok(permits::ask(db, &beginning, claim, &config.permits, joined_at).await?)
+}
+
+/// Another run answers the key; `crate::ledger` looks which.
+fn taken(order: &Order) -> Fault {
+    crate::ledger::in_progress(order.claim.as_ref().map_or("", |claim| &claim.key))
 }
 
 async fn leave(db: &Db, order: &Order) {

@@ -8,6 +8,8 @@ mod edits;
 mod erase;
 mod form;
 mod guard;
+mod interface;
+mod linking;
 mod live;
 mod names;
 mod nesting;
@@ -62,7 +64,7 @@ pub fn prepare(source: &str, options: &Options) -> Result<Prepared, Refusal> {
     let allocator = Allocator::default();
     let recovered = recover::recover(&allocator, source)?;
     let text = recovered.text;
-    let names = Names::fresh(std::iter::once(text));
+    let names = Names::fresh(text);
     let texts = Texts::new(&names);
     let mut edits = Edits::default();
     let Survey { mut faults, calls, .. } = recovered.survey;

@@ -11,13 +11,11 @@ pub(super) struct Names {
 
 impl Names {
     /// Names that occur nowhere in `text`, written plainly or with escapes.
-    pub(super) fn fresh<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+    pub(super) fn fresh(text: &str) -> Self {
         let mut taken = HashSet::new();
-        for text in texts {
-            collect(text, &mut taken);
-            if text.contains("\\u") {
-                collect(&unescaped(text), &mut taken);
-            }
+        collect(text, &mut taken);
+        if text.contains("\\u") {
+            collect(&unescaped(text), &mut taken);
         }
         let mut number = 0_u32;
         while taken.contains(&number) {
@@ -146,7 +144,7 @@ mod tests {
             ("let $t00 = 1", "$t1"),
         ];
         for (text, guard) in cases {
-            assert_eq!(Names::fresh(std::iter::once(text)).guard(), guard, "{text}");
+            assert_eq!(Names::fresh(text).guard(), guard, "{text}");
         }
     }
 }

@@ -7,18 +7,26 @@
 //! The rule: never less than the parser uses; for ordinary programs not much more. Without a parser
 //! it is not always known where a statement ends or whether a `/` begins a regular expression. What
 //! is not known is counted both ways.
+//!
+//! The parser also tries what `(` and `<` begin, and reads the same text again when it was something
+//! else: the parameters of an arrow, type arguments. Inside each other, that is once more for each
+//! level, so it is counted, too.
 
+use super::edits::offset;
 use super::position::is_line_end;
 use super::refusal::Refusal;
-use super::scan::{is_name, is_space};
+use super::scan::{is_name, is_space, skip_trivia};
 
 /// Units that a text may take. One is 1/6,000 of what a Wasm instance has (1 MiB, and V8's own stack).
 ///
-/// Measured with `examples/depth.mjs` on the release build, by the depth at which the stack
-/// overflowed: brackets at 743, functions at 380, statements at 1,453, operators at 1,800 to 4,400.
-/// 2,400 units are two fifths of it: the rest is for who calls us, and for builds that are less
-/// optimised.
+/// Measured on a release build for wasm32 in V8, by the depth at which the stack overflowed: brackets
+/// at 743, functions at 380, statements at 1,453, operators at 1,800 to 4,400. 2,400 units are two
+/// fifths of it: the rest is for who calls us, and for builds that are less optimised.
 const MOST_UNITS: u32 = 2_400;
+
+/// Bytes that may be read again, besides four times the text. Programs of people have a few
+/// percent; a second of reading is some 10 MB.
+const MOST_READ_AGAIN: usize = 2_000_000;
 
 const BRACKET: u32 = 8;
 const FUNCTION: u32 = 8;
@@ -101,11 +109,18 @@ struct Level {
     angles: u32,
     /// Precedences of the binary operators in the expression.
     binary: u16,
+    /// How many brackets around were tried as something else.
+    tries: u32,
 }
 
 impl Level {
-    const fn new(open: Open, around: u32) -> Self {
-        Self { open, around, statements: 0, operators: 0, angles: 0, binary: 0 }
+    const fn new(open: Open, around: u32, tries: u32) -> Self {
+        Self { open, around, statements: 0, operators: 0, angles: 0, binary: 0, tries }
+    }
+
+    /// How often what stands here is read again.
+    fn read_again(&self) -> u32 {
+        self.tries.saturating_add(self.angles / BRACKET)
     }
 
     fn units(&self) -> u32 {
@@ -133,6 +148,8 @@ struct Scan<'s> {
     level: Level,
     outer: Vec<Level>,
     last: Last,
+    /// Bytes that the parser reads more than once.
+    read_again: usize,
     /// Whether a line ended since the last token.
     new_line: bool,
     /// Whether the last word was `if`, `for`, `while` or `with`.
@@ -146,7 +163,8 @@ impl<'s> Scan<'s> {
         Self {
             text,
             at: 0,
-            level: Level::new(Open::Top, 0),
+            level: Level::new(Open::Top, 0, 0),
+            read_again: 0,
             outer: Vec::new(),
             last: Last::Operator,
             new_line: true,
@@ -173,7 +191,9 @@ impl<'s> Scan<'s> {
         if self.text.starts_with("#!") {
             self.skip_to(is_line_end);
         }
+        let most = MOST_READ_AGAIN.saturating_add(self.text.len().saturating_mul(4));
         while let Some(c) = self.rest().chars().next() {
+            let from = self.at;
             if is_line_end(c) {
                 self.new_line = true;
                 self.skip(c.len_utf8());
@@ -189,7 +209,10 @@ impl<'s> Scan<'s> {
                 self.token(c)?;
                 self.new_line = false;
             }
-            if self.level.units() > MOST_UNITS {
+            let length = self.at.saturating_sub(from);
+            let times = usize::try_from(self.level.read_again()).unwrap_or(usize::MAX);
+            self.read_again = self.read_again.saturating_add(length.saturating_mul(times));
+            if self.level.units() > MOST_UNITS || self.read_again > most {
                 return Err(Stop::TooDeep);
             }
         }
@@ -372,11 +395,29 @@ impl<'s> Scan<'s> {
     }
 
     fn open(&mut self, open: Open, statement: u32) {
+        let again = open == Open::Round && self.last != Last::Operand && self.may_be_parameters();
         self.skip(1);
         self.level.statements = self.level.statements.saturating_add(statement);
-        let inner = Level::new(open, self.level.units().saturating_add(BRACKET));
+        let tries = self.level.read_again().saturating_add(u32::from(again));
+        let inner = Level::new(open, self.level.units().saturating_add(BRACKET), tries);
         self.outer.push(std::mem::replace(&mut self.level, inner));
         self.last = Last::Operator;
+    }
+
+    /// Whether the parser tries this parenthesis as an arrow's parameters before it knows.
+    fn may_be_parameters(&self) -> bool {
+        let after = |at: u32| {
+            let at = skip_trivia(self.text, at);
+            (at, self.text.get(offset(at)..).unwrap_or(""))
+        };
+        let Ok(inside) = u32::try_from(self.at.saturating_add(1)) else { return true };
+        let (at, rest) = after(inside);
+        let word = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        if word == 0 {
+            return rest.starts_with(['[', '{', '.']);
+        }
+        let (_, rest) = after(at.saturating_add(u32::try_from(word).unwrap_or(u32::MAX)));
+        rest.starts_with([',', '=', ')'])
     }
 
     fn close(&mut self, c: char) {

@@ -53,14 +53,16 @@ pub(super) struct Said<'m> {
 }
 
 /// Reads `Uncaught SyntaxError: … at NAME:LINE:COLUMN`; `None` when that is no syntax error.
+///
+/// Unlike in a stack, the column counts from 0 here (workerd 1.20261117.1).
 pub(super) fn engine(message: &str) -> Option<Said<'_>> {
     let (_, error) = message.split_once("SyntaxError: ")?;
     let what = error.lines().next()?.trim();
     let place = error.rsplit_once(" at ").and_then(|(_, place)| {
         let mut parts = place.lines().next()?.trim().rsplitn(3, ':');
-        let column = parts.next()?.parse().ok()?;
+        let column: u32 = parts.next()?.parse().ok()?;
         let line = parts.next()?.parse().ok()?;
-        Some((parts.next()?, Position { line, column }))
+        Some((parts.next()?, Position { line, column: column.saturating_add(1) }))
     });
     Some(Said { what, place })
 }

@@ -8,6 +8,7 @@ use oxc_ast::ast::{
     ExportDefaultDeclarationKind, Expression, Function, SimpleAssignmentTarget, Statement,
 };
 use oxc_ast_visit::{VisitJs, walk_js};
+use oxc_span::GetSpan;
 
 use super::edits::offset;
 use super::erase::{is_erased, is_erased_element};
@@ -89,6 +90,14 @@ pub(super) struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
+    /// The body of a loop or branch: the guard's braces must not make a declaration legal there.
+    fn body(&mut self, body: &Statement<'a>) {
+        if matches!(body, Statement::FunctionDeclaration(_)) {
+            self.faults
+                .add(body.span().start, "a function can only be declared at the top or in a block");
+        }
+    }
+
     /// An exported function can be called from elsewhere.
     fn exported(&mut self, function: &Function<'a>) {
         if let Some(id) = &function.id {
@@ -170,6 +179,18 @@ impl<'a> VisitJs<'a> for Survey<'a> {
             }
             AstKind::JSXElement(it) => self.jsx(it.span.start),
             AstKind::JSXFragment(it) => self.jsx(it.span.start),
+            AstKind::ForStatement(it) => self.body(&it.body),
+            AstKind::ForInStatement(it) => self.body(&it.body),
+            AstKind::ForOfStatement(it) => self.body(&it.body),
+            AstKind::WhileStatement(it) => self.body(&it.body),
+            AstKind::DoWhileStatement(it) => self.body(&it.body),
+            AstKind::LabeledStatement(it) => self.body(&it.body),
+            AstKind::IfStatement(it) => {
+                self.body(&it.consequent);
+                if let Some(alternate) = &it.alternate {
+                    self.body(alternate);
+                }
+            }
             AstKind::WithStatement(it) => {
                 self.faults.add(it.span.start, "with is not allowed: a program is a module");
             }
@@ -177,7 +198,16 @@ impl<'a> VisitJs<'a> for Survey<'a> {
                 self.faults.add(it.span.start, "new.target stands outside of a function");
             }
             AstKind::TaggedTemplateExpression(it) => {
-                self.fence |= matches!(it.tag, Expression::TemplateLiteral(_));
+                // Three backticks are an empty literal and the beginning of the next one, with or
+                // without a word before them that is taken for a tag.
+                self.fence |= match &it.tag {
+                    Expression::TemplateLiteral(_) => true,
+                    Expression::TaggedTemplateExpression(tag) => {
+                        tag.quasi.expressions.is_empty()
+                            && tag.quasi.quasis.iter().all(|part| part.value.raw.is_empty())
+                    }
+                    _ => false,
+                };
             }
             AstKind::IdentifierReference(it) => {
                 let uses = self.calls.of(it.name.as_str());

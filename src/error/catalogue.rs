@@ -63,6 +63,22 @@ pub enum Kind {
     Unauthenticated,
 }
 
+impl Kind {
+    /// The word on the wire and in tables.
+    #[must_use]
+    pub fn word(self) -> String {
+        word(&self)
+    }
+}
+
+/// The word of an enum on the wire.
+pub(super) fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
 /// Whose it is. Only [`Whose::Ours`] reaches Sentry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

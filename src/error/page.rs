@@ -1,6 +1,6 @@
 //! The page of an error: what `docs/errors/` holds and the deployment's own `/docs` shows.
 
-use super::catalogue::{Code, Retry, Whose};
+use super::catalogue::{Code, Retry, Whose, word};
 
 /// File name of the page, below `docs/errors/`.
 #[must_use]
@@ -76,12 +76,4 @@ pub fn index() -> String {
         text.push_str(&row);
     }
     text
-}
-
-/// The word of an enum on the wire.
-fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
 }

@@ -1,11 +1,15 @@
 //! The tools that are listed and can be called, one file each.
 
 mod execute;
+mod package_invoke;
+mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
 
 pub use execute::Execute;
+pub use package_invoke::PackageInvoke;
+pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
@@ -15,7 +19,14 @@ use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 4] = [execute::NAME, run_get::NAME, run_list::NAME, resume::NAME];
+const NAMES: [&str; 6] = [
+    execute::NAME,
+    run_get::NAME,
+    run_list::NAME,
+    package_list::NAME,
+    package_invoke::NAME,
+    resume::NAME,
+];
 
 /// What the descriptions say that differs from one deployment or principal to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +49,10 @@ pub enum Tool {
     RunGet(RunGet),
     /// Lists runs.
     RunList(RunList),
+    /// Lists packages.
+    PackageList(PackageList),
+    /// Invokes an export of a package.
+    PackageInvoke(PackageInvoke),
     /// Waits for a run to go on.
     Resume(Resume),
 }
@@ -63,6 +78,8 @@ impl Tool {
             execute::NAME => Execute::read(arguments(), budget_ms).map(Self::Execute),
             run_get::NAME => RunGet::read(arguments()).map(Self::RunGet),
             run_list::NAME => RunList::read(arguments()).map(Self::RunList),
+            package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
+            package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
@@ -77,15 +94,19 @@ impl Tool {
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
             Self::Resume(_) => resume::NAME,
+            Self::PackageList(_) => package_list::NAME,
+            Self::PackageInvoke(_) => package_invoke::NAME,
         }
     }
 
-    /// The scope that a token needs for it.
+    /// The scope that a token needs for it. An invocation needs that of its export, which `execute`
+    /// covers.
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) | Self::Resume(_) => "execute",
+            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) => "execute",
             Self::RunGet(_) | Self::RunList(_) => "runs",
+            Self::PackageList(_) => "packages",
         }
     }
 }
@@ -101,6 +122,8 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         execute::definition(guide),
         run_get::definition(),
         run_list::definition(),
+        package_list::definition(),
+        package_invoke::definition(),
         resume::definition(),
     ]
 }

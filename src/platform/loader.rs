@@ -6,6 +6,7 @@
 use super::thrown::{Thrown, required};
 use js_sys::{Object, Promise, Reflect};
 use std::future::Future;
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 
@@ -62,6 +63,17 @@ pub struct Code<'a> {
     pub sub_requests: u64,
 }
 
+/// The same, made when it is asked for.
+#[derive(Debug)]
+pub struct OwnedCode {
+    /// As [`Code::modules`].
+    pub modules: Vec<(String, String)>,
+    /// As [`Code::cpu_ms`].
+    pub cpu_ms: u64,
+    /// As [`Code::sub_requests`].
+    pub sub_requests: u64,
+}
+
 /// The compatibility date of sub-workers: ours, so that one test of the facts covers both.
 const COMPATIBILITY_DATE: &str = "2026-08-01";
 
@@ -75,6 +87,8 @@ pub struct Loader {
 #[derive(Debug, Clone)]
 pub struct SubWorker {
     entrypoint: sys::Entrypoint,
+    /// Asked for the code while the isolate starts, which the first call waits for.
+    _code: Option<Rc<Closure<dyn Fn() -> Promise>>>,
 }
 
 impl Loader {
@@ -96,7 +110,37 @@ impl Loader {
     pub fn load(&self, code: &Code<'_>) -> Result<SubWorker, Thrown> {
         let stub = worker_code(code).and_then(|code| self.binding.load(&code));
         let entrypoint = stub.and_then(|stub| stub.get_entrypoint());
-        Ok(SubWorker { entrypoint: entrypoint.map_err(|thrown| Thrown::read(&thrown))? })
+        let entrypoint = entrypoint.map_err(|thrown| Thrown::read(&thrown))?;
+        Ok(SubWorker { entrypoint, _code: None })
+    }
+
+    /// The sub-worker of an id; `code` is asked for its code when there is none. The id must say
+    /// all that shapes the code.
+    ///
+    /// # Errors
+    ///
+    /// What the platform throws. What `code` fails with is thrown by the first call.
+    pub fn get<C, F>(&self, id: &str, code: C) -> Result<SubWorker, Thrown>
+    where
+        C: Fn() -> F + 'static,
+        F: Future<Output = Result<OwnedCode, String>> + 'static,
+    {
+        let lent = Closure::<dyn Fn() -> Promise>::new(move || {
+            let code = code();
+            future_to_promise(std::panic::AssertUnwindSafe(async move {
+                let code = code.await.map_err(|error| js_sys::Error::new(&error))?;
+                let OwnedCode { modules, cpu_ms, sub_requests } = &code;
+                let modules: Vec<(&str, &str)> =
+                    modules.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+                let (cpu_ms, sub_requests) = (*cpu_ms, *sub_requests);
+                let made = worker_code(&Code { modules: &modules, cpu_ms, sub_requests })?;
+                Ok(JsValue::from(made))
+            }))
+        });
+        let stub = self.binding.get(id, lent.as_ref().unchecked_ref());
+        let entrypoint = stub.and_then(|stub| stub.get_entrypoint());
+        let entrypoint = entrypoint.map_err(|thrown| Thrown::read(&thrown))?;
+        Ok(SubWorker { entrypoint, _code: Some(Rc::new(lent)) })
     }
 }
 
@@ -147,7 +191,7 @@ fn worker_code(code: &Code<'_>) -> Result<Object, JsValue> {
     set(&object, "mainModule", code.modules.first().map_or("", |(name, _)| *name))?;
     set(&object, "modules", &modules)?;
     set(&object, "limits", &limits)?;
-    set(&object, "env", &Object::new())?;
+    set(&object, "env", Object::new())?;
     // Leaving it out would lend the host's network.
     set(&object, "globalOutbound", JsValue::NULL)?;
     Ok(object)

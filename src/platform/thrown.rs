@@ -31,9 +31,7 @@ impl Thrown {
         }
         let message = value
             .as_string()
-            .or_else(|| {
-                js_sys::JsString::from(js_sys::Object::from(value.clone()).to_string()).as_string()
-            })
+            .or_else(|| js_sys::Object::from(value.clone()).to_string().as_string())
             .unwrap_or_default();
         Self { name: "Error".to_owned(), message, in_sandbox }
     }

@@ -468,10 +468,9 @@ impl Run {
                 // On a busy machine the harness comes late to say why the budget was spent.
                 let hopeless = matches!(end.kind, EndKind::Deadlocked)
                     && outcome.fault().is_some_and(|fault| fault.code == Code::BudgetSpent);
-                commands.push(Command::Finish(match hopeless {
-                    true => Box::new(Outcome::Failed(deadlocked())),
-                    false => outcome,
-                }));
+                let outcome =
+                    if hopeless { Box::new(Outcome::Failed(deadlocked())) } else { outcome };
+                commands.push(Command::Finish(outcome));
             }
             State::Ended => {}
             State::Creating | State::Watching => {

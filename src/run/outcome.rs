@@ -150,6 +150,9 @@ pub struct RunView<'a> {
     /// The questions that people have to answer; only while it waits for them.
     #[serde(skip_serializing_if = "<[Question]>::is_empty")]
     pub approvals: &'a [Question],
+    /// What the program emitted for the person, in plain form; left out when it emitted nothing.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub emitted: &'a [Box<RawValue>],
     /// What the program logged.
     pub logs: &'a [Line],
     /// What was lost or should be known.

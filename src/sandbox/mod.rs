@@ -4,6 +4,8 @@
 //! implementation. The protocol between host and harness stands in `docs/sandbox.md`.
 
 pub mod dynamic_worker;
+pub mod isolate;
+pub mod warm_worker;
 pub mod words;
 
 use crate::error::Fault;

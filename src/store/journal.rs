@@ -20,25 +20,22 @@ pub struct Recording<'a> {
     pub seed: &'a str,
     /// Version of the harness's numbering.
     pub harness: u64,
-    /// The limits that hold, JSON.
-    pub limits: &'a str,
-    /// Of the links to approvals.
-    pub origin: &'a str,
+    /// What was ordered, without program and parameters, JSON.
+    pub request: &'a str,
 }
 
 /// The row of a run that is recorded.
 #[must_use]
 pub fn begin(recording: &Recording<'_>) -> Statement {
     sql!(
-        "INSERT INTO recordings (run_id, seed, harness, limits, origin)
-         SELECT ?1, ?3, ?4, ?5, ?6 FROM runs WHERE id = ?1 AND fence = ?2
+        "INSERT INTO recordings (run_id, seed, harness, request)
+         SELECT ?1, ?3, ?4, ?5 FROM runs WHERE id = ?1 AND fence = ?2
          ON CONFLICT DO NOTHING",
         recording.run,
         recording.fence,
         recording.seed,
         recording.harness,
-        recording.limits,
-        recording.origin,
+        recording.request,
     )
 }
 
@@ -69,10 +66,8 @@ pub struct Stored {
     pub seed: String,
     /// Version of the harness's numbering.
     pub harness: u64,
-    /// The limits that hold, JSON.
-    pub limits: String,
-    /// Of the links to approvals.
-    pub origin: String,
+    /// What was ordered, without program and parameters, JSON.
+    pub request: String,
 }
 
 /// The record of a run, without its journal.
@@ -81,8 +76,7 @@ pub struct Stored {
 ///
 /// When D1 cannot be read.
 pub async fn recording(db: &Db, run: &str) -> Result<Option<Stored>, StoreError> {
-    let statement =
-        sql!("SELECT seed, harness, limits, origin FROM recordings WHERE run_id = ?1", run);
+    let statement = sql!("SELECT seed, harness, request FROM recordings WHERE run_id = ?1", run);
     db.first(&statement).await
 }
 
@@ -126,23 +120,9 @@ pub fn park(run: &str, fence: u64) -> Statement {
     )
 }
 
-/// A run that an attempt may take up: everything an order needs beside the record.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Claimed {
-    /// Whose it is.
-    pub principal: String,
-    /// Where it came from.
-    pub surface: String,
-    /// The caller's own name for it.
-    pub label: Option<String>,
-    /// When its request arrived.
-    pub created_at: u64,
-    /// The fence of the attempt that begins.
-    pub fence: u64,
-}
-
 /// Takes a run up for one more attempt: it waits and somebody decided, or its attempt is lost and
-/// people were asked before. `None`: there is nothing to do, another was first, or no permit is free.
+/// people were asked before. Gives
+/// the fence of the attempt that begins. `None`: there is nothing to do, another was first, or no permit is free.
 ///
 /// # Errors
 ///
@@ -152,7 +132,11 @@ pub async fn claim(
     run: &str,
     permits: &Permits,
     now: u64,
-) -> Result<Option<Claimed>, StoreError> {
+) -> Result<Option<u64>, StoreError> {
+    #[derive(Deserialize)]
+    struct Fence {
+        fence: u64,
+    }
     let lost = sql!(
         "UPDATE recordings SET losses = losses + 1
          WHERE run_id = ?1 AND EXISTS (SELECT 1 FROM runs
@@ -171,14 +155,14 @@ pub async fn claim(
                 AND EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
                 AND EXISTS (SELECT 1 FROM recordings WHERE run_id = ?1 AND losses <= ?4))
            AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2) < ?5
-         RETURNING principal, surface, label, created_at, fence",
+         RETURNING fence",
         run,
         now,
         now.saturating_add(LEASE_MS),
         MAX_LOSSES,
         permits.all
     );
-    db.first(&statement).await
+    Ok(db.first::<Fence>(&statement).await?.map(|row| row.fence))
 }
 
 /// Takes a run that waits away from its record, to end it; its fence then.

@@ -5,6 +5,8 @@ pub mod approvals;
 pub mod db;
 pub mod dispatches;
 pub mod journal;
+pub mod ledger;
+pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;

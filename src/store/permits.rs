@@ -5,6 +5,7 @@
 //! when nobody asks. A promise of another request is never awaited.
 
 use super::db::{Db, Statement, StoreError};
+use super::ledger::{self, Claim, Place};
 use super::runs::{self, Beginning};
 use crate::sql;
 use serde::Deserialize;
@@ -30,9 +31,12 @@ pub enum Asked {
     Granted,
     /// No permit is free.
     Full,
+    /// Another run answers the idempotency key.
+    Taken,
 }
 
-/// Begins a run if a permit is free and nobody of its principal has waited longer.
+/// Begins a run if a permit is free and nobody of its principal has waited longer; with a claim,
+/// only if no other run has the key.
 ///
 /// # Errors
 ///
@@ -40,20 +44,35 @@ pub enum Asked {
 pub async fn ask(
     db: &Db,
     run: &Beginning<'_>,
+    claim: Option<&Claim>,
     permits: &Permits,
     joined_at: Option<u64>,
 ) -> Result<Asked, StoreError> {
     let begin = runs::begin(run, permits, joined_at);
     let mut statements = vec![begin.0, begin.1];
+    let place = claim.map(|claim| Place { principal: run.principal, surface: run.surface, claim });
+    if let Some(place) = place {
+        statements.extend(ledger::claim(run.id, place, run.now));
+    }
     if joined_at.is_some() {
         statements.push(sql!(
             "DELETE FROM line WHERE run_id = ?1 AND EXISTS (SELECT 1 FROM runs WHERE id = ?1)",
             run.id
         ));
     }
-    let changes = db.batch(&statements).await?;
-    let granted = changes.first().is_some_and(|changed| *changed > 0);
-    Ok(if granted { Asked::Granted } else { Asked::Full })
+    let written = db.batch(&statements).await?;
+    let changed = |at: usize| written.get(at).is_some_and(|rows| *rows > 0);
+    Ok(match (changed(0), place) {
+        (true, None) => Asked::Granted,
+        (true, Some(_)) if changed(2) => Asked::Granted,
+        (true, Some(_)) => Asked::Taken,
+        (false, None) => Asked::Full,
+        // An answer that is there needs no permit.
+        (false, Some(place)) => match ledger::find(db, place).await? {
+            Some(row) if row.run_id.is_some() => Asked::Taken,
+            _ => Asked::Full,
+        },
+    })
 }
 
 /// Takes a place in line; whether there was one.
@@ -111,7 +130,7 @@ pub async fn at_work(db: &Db, principal: &str, now: u64) -> Result<u64, StoreErr
     }
     let statement = sql!(
         "SELECT COUNT(*) AS n FROM runs
-         WHERE principal = ?1 AND status = 'running' AND lease_until > ?2",
+         WHERE principal = ?1 AND status = 'running' AND lease_until > ?2 AND parent_id IS NULL",
         principal,
         now
     );

@@ -37,6 +37,8 @@ pub struct Beginning<'a> {
     pub params: &'a str,
     /// Fence of its first attempt.
     pub fence: u64,
+    /// The run that started it; such a run needs no permit.
+    pub parent: Option<&'a str>,
     /// Now.
     pub now: u64,
 }
@@ -54,12 +56,14 @@ pub fn begin(
     (
         sql!(
             "INSERT INTO runs
-               (id, principal, surface, status, label, budget_ms, created_at, fence, lease_until)
-             SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8
-             WHERE (SELECT COUNT(*) FROM runs
-                    WHERE status = 'running' AND lease_until > ?9) < ?10
-               AND (SELECT COUNT(*) FROM runs
-                    WHERE principal = ?2 AND status = 'running' AND lease_until > ?9) < ?11
+               (id, principal, surface, status, label, budget_ms, created_at, fence, lease_until,
+                parent_id)
+             SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?13
+             WHERE ?13 IS NOT NULL
+                OR (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?9
+                      AND parent_id IS NULL) < ?10
+               AND (SELECT COUNT(*) FROM runs WHERE principal = ?2 AND status = 'running'
+                      AND lease_until > ?9 AND parent_id IS NULL) < ?11
                AND NOT EXISTS (SELECT 1 FROM line
                     WHERE principal = ?2 AND expires_at > ?9 AND run_id <> ?1
                       AND (joined_at, run_id) < (?12, ?1))
@@ -76,6 +80,7 @@ pub fn begin(
             permits.all,
             permits.principal,
             joined_at.unwrap_or(run.now),
+            run.parent,
         ),
         sql!(
             "INSERT INTO run_inputs (run_id, source, params)
@@ -365,7 +370,7 @@ pub async fn ask_cancel(db: &Db, principal: &str, id: &str) -> Result<bool, Stor
     Ok(db.run(&statement).await? > 0)
 }
 
-/// A text in parts that fit a row each.
+/// A text in parts that each fit a row.
 pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

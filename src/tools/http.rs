@@ -10,7 +10,7 @@ use crate::error::{Code, Fault};
 use crate::run::value;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use url::Url;
 use worker::{AbortController, Fetch, Headers, Method, Request};
 
@@ -122,7 +122,11 @@ pub async fn fetch(rules: &HostRules, caller: &Caller, arguments: &str) -> Resul
         Ok(text) => Value::String(text),
         Err(error) => value::bytes(error.as_bytes()),
     };
-    Ok(json!({ "status": response.status_code(), "headers": answered, "body": body }).to_string())
+    // A header may be called `$`, which is the key of the codec's tags.
+    let headers = value::tagged(&Value::Object(answered).to_string())
+        .map_err(|error| Fault::internal(&caller.run_id, error.to_string()))?;
+    let status = response.status_code();
+    Ok(format!("{{\"status\":{status},\"headers\":{headers},\"body\":{body}}}"))
 }
 
 fn method_of(method: Option<&str>) -> Result<Method, Fault> {

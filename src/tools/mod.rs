@@ -4,6 +4,7 @@
 //! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
 
 pub mod egress;
+pub mod emit;
 pub mod http;
 pub mod names;
 pub mod policy;
@@ -12,8 +13,11 @@ pub mod storage;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::packages::nested::{self, Nested};
+use crate::run::journal::Journal;
 use crate::store::db::Db;
 use crate::tools::policy::Declared;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
@@ -36,11 +40,14 @@ pub struct Tools {
     db: Rc<Db>,
     config: Rc<Config>,
     service: Option<service::Service>,
+    nested: Option<Nested>,
     caller: Caller,
+    emitted: emit::Emitted,
 }
 
 /// The built-in tools: name, and whether a call only reads.
 const BUILT_IN: &[(&str, bool)] = &[
+    ("emit", true),
     ("http.fetch", false),
     ("storage.delete", false),
     ("storage.get", true),
@@ -64,7 +71,13 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        Ok(Self { db, config, service, caller })
+        Ok(Self { db, config, service, nested: None, caller, emitted: emit::Emitted::default() })
+    }
+
+    /// The same, and packages can be invoked.
+    #[must_use]
+    pub fn with_packages(self, nested: Nested) -> Self {
+        Self { nested: Some(nested), ..self }
     }
 
     /// Whether a call of `path` only reads, so that it need not be written down before it is made.
@@ -79,6 +92,23 @@ impl Tools {
         declared(path)
     }
 
+    /// Takes up what earlier attempts of the run left with the tools.
+    pub fn recall(&self, journal: &Journal) {
+        for call in journal.calls() {
+            let answered = call.reply.as_ref().is_some_and(|reply| reply.fault.is_none());
+            if call.path == "emit" && answered {
+                // It was taken once, so it fits.
+                let _ = self.emitted.take(&call.args);
+            }
+        }
+    }
+
+    /// What the program has emitted for the person, in plain form, in order.
+    #[must_use]
+    pub fn emitted(&self) -> Vec<Box<RawValue>> {
+        self.emitted.values()
+    }
+
     /// Calls a tool. `arguments` and the answer are tagged JSON. Dropping the future stops the
     /// call as far as the tool can be stopped.
     ///
@@ -87,14 +117,16 @@ impl Tools {
     /// What the tool failed with, or why it was not called.
     pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
         let answer = match path {
+            "emit" => self.emitted.take(arguments),
             "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
             "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
             "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
-            _ => match &self.service {
-                Some(service) => service.call(path, arguments, &self.caller).await?,
-                None => return Err(not_found(path, &[])),
+            _ => match (&self.nested, &self.service) {
+                (Some(nested), _) if path == nested::PATH => nested.invoke(arguments).await,
+                (_, Some(service)) => service.call(path, arguments, &self.caller).await?,
+                (_, None) => return Err(not_found(path, &[])),
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
@@ -118,6 +150,12 @@ pub fn declared(path: &str) -> Declared {
         true => Declared::ReadOnly,
         false => Declared::Unknown,
     }
+}
+
+/// The built-in tools whose calls only read.
+#[must_use]
+pub fn reads() -> Vec<&'static str> {
+    BUILT_IN.iter().filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
 }
 
 /// No tool has the name; the nearest of those that exist are named.

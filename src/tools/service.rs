@@ -98,8 +98,8 @@ impl Service {
             let names = self.names.borrow().clone().unwrap_or_default();
             return Err(not_found(path, &names));
         }
-        let called = self.binding.call(path, arguments, &context);
-        let answer = settled(called).await.map_err(|thrown| lost(path, &thrown))?;
+        let asked = self.binding.call(path, arguments, &context);
+        let answer = settled(asked).await.map_err(|thrown| lost(path, &thrown))?;
         let answer: Answer<'_> = serde_json::from_str(&answer)
             .map_err(|error| lost(path, &Thrown::ours(&error.to_string())))?;
         Ok(match answer.error {

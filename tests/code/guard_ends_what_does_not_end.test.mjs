@@ -44,6 +44,6 @@ for (const [i, [name]] of programs.entries()) {
 }
 
 test("without the guard, the test itself would notice", async () => {
-  const [{ module }] = prepareAll([{ source: "return 1" , guard: true }]);
+  const [{ module }] = prepareAll([{ source: "return 1", guard: true }]);
   assert.deepEqual(await run(module), { ended: false, outcome: "1" });
 });

@@ -6,40 +6,67 @@ import { createGuard } from "./guard.mjs";
 import { prepareAll } from "./prepare.mjs";
 
 function program(seed) {
-  let state = seed * 2654435761 >>> 0 || 1, names = 0;
-  const below = (n) => { state ^= state << 13; state >>>= 0; state ^= state >>> 17; state ^= state << 5; state >>>= 0; return state % n; };
+  let state = (seed * 2654435761) >>> 0 || 1,
+    names = 0;
+  const below = (n) => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state % n;
+  };
   const log = () => `p(${below(1000)});`;
   function statement(depth, loops, labels, inFunction) {
-    const id = names++, inner = (more, l = labels) => block(depth - 1, loops + more, l, inFunction);
+    const id = names++,
+      inner = (more, l = labels) => block(depth - 1, loops + more, l, inFunction);
     const jump = () => {
       const ways = ["", "throw 1;"];
       if (inFunction) ways.push("return 7;");
       if (loops) ways.push("break;", "continue;", "break;", "continue;");
-      for (const l of labels) { ways.push(`break ${l.name};`); if (l.loop) ways.push(`continue ${l.name};`); }
+      for (const l of labels) {
+        ways.push(`break ${l.name};`);
+        if (l.loop) ways.push(`continue ${l.name};`);
+      }
       return `if (q(${2 + below(4)})) ${ways[below(ways.length)] || ";"}`;
     };
     if (depth <= 0) return below(2) ? log() : jump();
     const count = [2, 3, 40, 130, 1100][below(5)];
     switch (below(14)) {
-      case 0: return `for (let i${id} = 0; i${id} < ${count}; i${id}++) ${inner(1)}`;
-      case 1: return `let j${id} = ${count}; while (j${id}--) ${inner(1)}`;
-      case 2: return `let k${id} = 0; do ${inner(1)} while (++k${id} < ${count})`;
-      case 3: return `for (const x${id} of [1, 2, 3]) ${inner(1)}`;
-      case 4: return `L${id}: for (let i = 0; i < ${count}; i++) ${inner(1, [...labels, { name: `L${id}`, loop: true }])}`;
-      case 5: return `B${id}: ${inner(0, [...labels, { name: `B${id}` }])}`;
-      case 6: return `try ${inner(0)} catch { ${log()} ${jump()} }`;
-      case 7: return `try ${inner(0)} finally { ${log()} }`;
-      case 8: return `if (q(2)) ${inner(0)} else ${inner(0)}`;
-      case 9: return `function f${id}(a) ${block(depth - 1, 0, [], true)} f${id}(1);`;
-      case 10: return `p((() => ${below(2) ? "q(3)" : `{ ${block(depth - 1, 0, [], true)} }`})());`;
-      case 11: return `let s${id} = 0; for (let i = 0; i < ${count * 3}; i++) s${id} += i & 3; p(s${id});`;
-      case 12: return `for (let i = 0, e = ${count}; ;) { if (i++ > e) break; ${jump()} n++; if (n > 9000) throw 0; }`;
-      default: return jump() + log();
+      case 0:
+        return `for (let i${id} = 0; i${id} < ${count}; i${id}++) ${inner(1)}`;
+      case 1:
+        return `let j${id} = ${count}; while (j${id}--) ${inner(1)}`;
+      case 2:
+        return `let k${id} = 0; do ${inner(1)} while (++k${id} < ${count})`;
+      case 3:
+        return `for (const x${id} of [1, 2, 3]) ${inner(1)}`;
+      case 4:
+        return `L${id}: for (let i = 0; i < ${count}; i++) ${inner(1, [...labels, { name: `L${id}`, loop: true }])}`;
+      case 5:
+        return `B${id}: ${inner(0, [...labels, { name: `B${id}` }])}`;
+      case 6:
+        return `try ${inner(0)} catch { ${log()} ${jump()} }`;
+      case 7:
+        return `try ${inner(0)} finally { ${log()} }`;
+      case 8:
+        return `if (q(2)) ${inner(0)} else ${inner(0)}`;
+      case 9:
+        return `function f${id}(a) ${block(depth - 1, 0, [], true)} f${id}(1);`;
+      case 10:
+        return `p((() => ${below(2) ? "q(3)" : `{ ${block(depth - 1, 0, [], true)} }`})());`;
+      case 11:
+        return `let s${id} = 0; for (let i = 0; i < ${count * 3}; i++) s${id} += i & 3; p(s${id});`;
+      case 12:
+        return `for (let i = 0, e = ${count}; ;) { if (i++ > e) break; ${jump()} n++; if (n > 9000) throw 0; }`;
+      default:
+        return jump() + log();
     }
   }
   function block(depth, loops, labels, inFunction) {
     let text = "{ ";
-    for (let i = 1 + below(3); i > 0; i--) text += statement(depth, loops, labels, inFunction) + (below(3) ? " " : "\n");
+    for (let i = 1 + below(3); i > 0; i--)
+      text += statement(depth, loops, labels, inFunction) + (below(3) ? " " : "\n");
     return text + "}";
   }
   return block(4, 0, [], true);

@@ -10,21 +10,27 @@ import { idleGuard, prepareAll } from "./prepare.mjs";
 /** @type {Record<string, { modules: Record<string, string>, results: Record<string, unknown>, params?: object }>} */
 const PACKAGES = {
   "one module": {
-    modules: { "a.ts": "export const one: number = 1;\nexport function add({ n }: { n: number }) { return n + one; }" },
+    modules: {
+      "a.ts":
+        "export const one: number = 1;\nexport function add({ n }: { n: number }) { return n + one; }",
+    },
     params: { n: 41 },
     results: { one: 1, add: 42 },
   },
   "default exports": {
     modules: {
-      "index.js": 'import half, { double } from "./lib/math.js"; export default ({ n }) => double(half(n)); export { half };',
-      "lib/math.js": "export default function (n) { return n / 2 } export const double = (n) => n * 2;",
+      "index.js":
+        'import half, { double } from "./lib/math.js"; export default ({ n }) => double(half(n)); export { half };',
+      "lib/math.js":
+        "export default function (n) { return n / 2 } export const double = (n) => n * 2;",
     },
     params: { n: 42 },
     results: { default: 42 },
   },
   "names of anonymous defaults": {
     modules: {
-      "index.js": 'import a from "./a"; import b from "./b"; export const names = [a.name, b.name];',
+      "index.js":
+        'import a from "./a"; import b from "./b"; export const names = [a.name, b.name];',
       "a.js": "export default () => {}",
       "b.ts": "export default class {}",
     },
@@ -32,7 +38,8 @@ const PACKAGES = {
   },
   "renamed, and passed on": {
     modules: {
-      "main.js": 'export { a as b, default as c } from "./x"; export * from "./y"; export * as ns from "./y";',
+      "main.js":
+        'export { a as b, default as c } from "./x"; export * from "./y"; export * as ns from "./y";',
       "x.js": "export const a = 1; const z = 2; export { z as default };",
       "y.js": 'export * from "./x"; export const d = 4; export const a = 5;',
     },
@@ -60,7 +67,8 @@ const PACKAGES = {
   },
   "an exported function that is replaced": {
     modules: {
-      "index.js": 'import { f, swap } from "./f"; const a = f(); swap(); export const out = [a, f()];',
+      "index.js":
+        'import { f, swap } from "./f"; const a = f(); swap(); export const out = [a, f()];',
       "f.js": "export function f() { return 1 } export function swap() { f = () => 2 }",
     },
     results: { out: [1, 2] },
@@ -71,14 +79,16 @@ const PACKAGES = {
   },
   "the runtime": {
     modules: {
-      "index.ts": 'import { params } from "holdfast:runtime"; import * as h from "holdfast:runtime"; import type { T } from "holdfast:runtime"; export const out = [params.n, h.params.n]; export { params as p } from "holdfast:runtime";',
+      "index.ts":
+        'import { params } from "holdfast:runtime"; import * as h from "holdfast:runtime"; import type { T } from "holdfast:runtime"; export const out = [params.n, h.params.n]; export { params as p } from "holdfast:runtime";',
     },
     params: { n: 3 },
     results: { out: [3, 3], p: { n: 3 } },
   },
   "types that are imported without saying so": {
     modules: {
-      "index.ts": 'import { Row, sum } from "./types"; import { Only } from "./only"; export { Row } from "./types"; const r: Row = { n: 2 }; export const out = sum([r]);',
+      "index.ts":
+        'import { Row, sum } from "./types"; import { Only } from "./only"; export { Row } from "./types"; const r: Row = { n: 2 }; export const out = sum([r]);',
       "types.ts":
         'import { Only } from "./only"; export interface Row { n: number } export const sum = (rows: Row[]) => rows.reduce((a, r) => a + r.n, 0);',
       // This would be a circle, were it more than a type.
@@ -88,7 +98,8 @@ const PACKAGES = {
   },
   "order of running": {
     modules: {
-      "index.js": 'import "./a"; import { log } from "./log"; import "./b"; log.push("index"); export { log };',
+      "index.js":
+        'import "./a"; import { log } from "./log"; import "./b"; log.push("index"); export { log };',
       "a.js": 'import { log } from "./log"; log.push("a"); await null; log.push("a2");',
       "b.js": 'import { log } from "./log"; import "./a"; log.push("b");',
       "log.js": "export const log = [];",
@@ -97,7 +108,8 @@ const PACKAGES = {
   },
   "folders, ends and names": {
     modules: {
-      "src/index.ts": 'import { a } from "./lib"; import { b } from "./b.js"; import { c } from "../top.mjs"; export const out = [a, b, c];',
+      "src/index.ts":
+        'import { a } from "./lib"; import { b } from "./b.js"; import { c } from "../top.mjs"; export const out = [a, b, c];',
       "src/lib/index.ts": "export enum E { A = 1 } export const a = E[1];",
       "src/b.ts": "export const b = 2;",
       "top.mjs": "export const c = 3;",

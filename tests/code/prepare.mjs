@@ -29,8 +29,12 @@ export function prepareAll(requests) {
   }
   const lines = requests.map((request) => JSON.stringify({ ambient: AMBIENT, ...request }));
   const output = cargo(["run", "--quiet", "--example", "prepare"], lines.join("\n") + "\n");
-  const answers = output.trim().split("\n").map((line) => JSON.parse(line));
-  if (answers.length !== requests.length) throw new Error(`${answers.length} answers for ${requests.length}`);
+  const answers = output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  if (answers.length !== requests.length)
+    throw new Error(`${answers.length} answers for ${requests.length}`);
   return answers;
 }
 

@@ -21,9 +21,18 @@ let runs = 0;
  * @param {string} body
  * @param {{ to?: string, oneAtATime?: boolean, tools?: any, invocation?: any }} [options]
  */
-async function through(body, { to = "allow", oneAtATime = false, tools = {}, invocation = {} } = {}) {
+async function through(
+  body,
+  { to = "allow", oneAtATime = false, tools = {}, invocation = {} } = {},
+) {
   const id = `run${runs++}`;
-  const order = { id, program: asProgram(body), tools: { ...TOOLS, ...tools }, gated: ["gated"], invocation };
+  const order = {
+    id,
+    program: asProgram(body),
+    tools: { ...TOOLS, ...tools },
+    gated: ["gated"],
+    invocation,
+  };
   const answered = new Set();
   let answer = await workerd.post("/run", order);
   for (let attempts = 1; answer.end?.end === "parked"; attempts++) {
@@ -78,7 +87,10 @@ test("randomness, ids, bytes, dates and program time", async () => {
     return { same: JSON.stringify(g.a) === JSON.stringify(a), jump: b[3] - a[3], passed: b[5] - a[5],
       ours: a[6] && a[3] === a[4] && a[3] === a[7] && a[3] === a[10], fresh: a[0] !== b[0] && a[1] !== b[1] };`);
   assert.ok(value.same && value.ours && value.fresh, JSON.stringify(value));
-  assert.ok(value.jump >= 30 && value.passed < 30, `the date jumps by ${value.jump}, program time by ${value.passed}`);
+  assert.ok(
+    value.jump >= 30 && value.passed < 30,
+    `the date jumps by ${value.jump}, program time by ${value.passed}`,
+  );
 });
 
 test("all, with one decision at a time", async () => {
@@ -91,7 +103,10 @@ test("all, with one decision at a time", async () => {
     }));`,
     { oneAtATime: true },
   );
-  assert.deepEqual(value.map((/** @type {any} */ [i]) => i), [1, 2, 3]);
+  assert.deepEqual(
+    value.map((/** @type {any} */ [i]) => i),
+    [1, 2, 3],
+  );
 });
 
 test("race, any and allSettled", async () => {
@@ -175,7 +190,10 @@ test("lines of what is replayed are not repeated", async () => {
   assert.equal(end.end, "finished");
   const texts = logs.map((/** @type {any} */ [, , text]) => text).toSorted();
   assert.deepEqual(texts, ["after", "before", "caught tool broke", 'late {"u":1}', "micro"]);
-  assert.deepEqual(logs.map((/** @type {any} */ [n]) => n), [0, 1, 2, 3, 4]);
+  assert.deepEqual(
+    logs.map((/** @type {any} */ [n]) => n),
+    [0, 1, 2, 3, 4],
+  );
 });
 
 test("a step keeps what it gave, and fails as it failed", async () => {
@@ -187,6 +205,18 @@ test("a step keeps what it gave, and fails as it failed", async () => {
     const g = await tools.gated({ depth });
     return [g.depth === depth, failed, given.get("d").getTime(), ran];`);
   assert.deepEqual(value, [true, ["RangeError", "no", { $: "undefined" }], 0, 1]);
+});
+
+test("a step whose function hangs is a deadlock, and so is what can never settle", async () => {
+  for (const body of [
+    'await step("hangs", () => new Promise(() => {}));',
+    "await new Promise(() => {});",
+    "await tools.echo({}); await new Promise(() => {});",
+    "await sleep(5); await Promise.race([]);",
+  ]) {
+    const { end } = await through(body);
+    assert.equal(end.end, "deadlocked", `${body} ${JSON.stringify(end)}`);
+  }
 });
 
 test("a key is made of recorded bytes, and a pair is refused with the way out", async () => {
@@ -203,8 +233,18 @@ test("a key is made of recorded bytes, and a pair is refused with the way out", 
 
 test("what cannot be recorded is not there", async () => {
   const names = [
-    "MessageChannel", "MessagePort", "SharedArrayBuffer", "caches", "EventSource", "WebSocket", "WebSocketPair",
-    "BroadcastChannel", "process", "require", "Buffer", "setImmediate",
+    "MessageChannel",
+    "MessagePort",
+    "SharedArrayBuffer",
+    "caches",
+    "EventSource",
+    "WebSocket",
+    "WebSocketPair",
+    "BroadcastChannel",
+    "process",
+    "require",
+    "Buffer",
+    "setImmediate",
   ];
   const value = await valueOf(`
     const out = ${JSON.stringify(names)}.filter((name) => typeof globalThis[name] !== "undefined");
@@ -227,8 +267,18 @@ test("dates are the language's own in all but the clock", async () => {
       typeof Date(), Object.prototype.toString.call(new Date()), structuredClone(new Date(5)).getTime(),
     ];`);
   assert.deepEqual(value, [
-    1, "2020-01-01T00:00:00.000Z", 1577836800000, 0, "1970-01-02T00:00:00.000Z", true, true, "Date", 7, "string",
-    "[object Date]", 5,
+    1,
+    "2020-01-01T00:00:00.000Z",
+    1577836800000,
+    0,
+    "1970-01-02T00:00:00.000Z",
+    true,
+    true,
+    "Date",
+    7,
+    "string",
+    "[object Date]",
+    5,
   ]);
 });
 
@@ -237,23 +287,42 @@ test("every seed gives its own randomness, and each number is spread evenly", as
   const [[first, draws], [second]] = [await valueOf(body), await valueOf(body)];
   assert.notEqual(first, second);
   assert.match(first, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  const mean = draws.reduce((/** @type {number} */ sum, /** @type {number} */ x) => sum + x, 0) / 1000;
+  const mean =
+    draws.reduce((/** @type {number} */ sum, /** @type {number} */ x) => sum + x, 0) / 1000;
   assert.ok(mean > 0.4 && mean < 0.6, `a mean of ${mean}`);
 });
 
 for (const [name, first, second, why] of [
   ["another argument", "await tools.echo({ x: 1 });", "await tools.echo({ x: 2 });", /differs/],
   ["another tool", "await tools.echo({});", "await tools.fail({}).catch(() => {});", /differs/],
-  ["one call more", "await tools.echo({ x: 1 });", "await tools.echo({ x: 1 }); await tools.echo({ x: 1 });", /differs|extra/],
-  ["one call less", "await tools.echo({ x: 1 }); await tools.echo({ x: 1 });", "await tools.echo({ x: 1 });", /differs/],
+  [
+    "one call more",
+    "await tools.echo({ x: 1 });",
+    "await tools.echo({ x: 1 }); await tools.echo({ x: 1 });",
+    /differs|extra/,
+  ],
+  [
+    "one call less",
+    "await tools.echo({ x: 1 }); await tools.echo({ x: 1 });",
+    "await tools.echo({ x: 1 });",
+    /differs/,
+  ],
   ["an end too early", "await tools.echo({ x: 1 });", "return 1;", /ended early|missing/],
   ["a timer less", "await sleep(1);", "", /missing|differs/],
-  ["two calls that changed places", "tools.echo({ a: 1 }).catch(() => {}); tools.echo({ b: 1 }).catch(() => {});", "tools.echo({ b: 1 }).catch(() => {}); tools.echo({ a: 1 }).catch(() => {});", /differs/],
+  [
+    "two calls that changed places",
+    "tools.echo({ a: 1 }).catch(() => {}); tools.echo({ b: 1 }).catch(() => {});",
+    "tools.echo({ b: 1 }).catch(() => {}); tools.echo({ a: 1 }).catch(() => {});",
+    /differs/,
+  ],
 ]) {
   test(`a replay diverges: ${name}`, async () => {
     const id = `diverges${runs++}`;
     const order = (/** @type {any} */ body) => ({
-      id, tools: TOOLS, gated: ["gated"], program: asProgram(`${body} await tools.gated({}); return 1;`),
+      id,
+      tools: TOOLS,
+      gated: ["gated"],
+      program: asProgram(`${body} await tools.gated({}); return 1;`),
     });
     const parked = await workerd.post("/run", order(first));
     assert.equal(parked.end.end, "parked");

@@ -87,7 +87,7 @@ const CASES = [
   [
     "a wrong method of a run",
     "/v1/runs/run_1",
-    { method: "PUT", ...post("{}"), headers: json },
+    { ...post("{}"), method: "PUT" },
     405,
     "invalid_request",
     /POST|PUT/,

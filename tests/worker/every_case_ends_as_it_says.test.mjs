@@ -1,4 +1,5 @@
-// Rule: every case in tests/cases/sandbox ends as it says, in the worker that ships, over HTTP.
+// Rule: every case in tests/cases/sandbox, and in tests/cases/endings, which is ours, ends as it
+// says, in the worker that ships, over HTTP.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -17,8 +18,10 @@ after(() => sandbox.stop());
 /** What no local workerd offers, so that only a deployed worker can show it. */
 const NOT_HERE = ["memory"];
 
-for (const { file, cases } of readCases(path.join(ROOT, "tests/cases/sandbox"))) {
-  test(path.basename(file), async (t) => {
+const FOLDERS = ["tests/cases/sandbox", "tests/cases/endings"];
+
+for (const { file, cases } of FOLDERS.flatMap((folder) => readCases(path.join(ROOT, folder)))) {
+  test(`${path.basename(path.dirname(file))}/${path.basename(file)}`, async (t) => {
     for (const { name, result, reasons } of await runCases(sandbox, cases)) {
       const needs = cases.find((one) => one.name === name)?.needs ?? [];
       if (result === "skipped" && needs.some((need) => NOT_HERE.includes(need))) {

@@ -12,7 +12,7 @@
 import { createClock } from "./clock.js";
 import { hashCall } from "./hash.js";
 import { Promise, SafeMap, SafeSet, ceil, max, min, never, own } from "./intrinsics.js";
-import { createOutbox, field } from "./outbox.js";
+import { createOutbox, field, readReply } from "./outbox.js";
 import { quote } from "./codec.js";
 import { replay } from "./replay.js";
 import { createTimers } from "./timers.js";
@@ -49,6 +49,17 @@ const SWEEP_MS = 10;
 const LONGEST_MS = 2 ** 31 - 1;
 /** Turns of the loop for what the platform does outside our sight: an `import()`, for one. */
 export const PATIENCE = 20;
+
+/** Frames that issuing a call takes, by far. */
+const STACK_FRAMES = 16;
+
+/**
+ * Throws the program's own RangeError where its recursion has left no room for so many frames.
+ *
+ * @param {number} frames
+ * @returns {number}
+ */
+const ensureStack = (frames) => (frames === 0 ? 0 : ensureStack(frames - 1) + 1);
 
 export class Attempt {
   /**
@@ -202,16 +213,16 @@ export class Attempt {
     this.stop(hopeless ? '"end":"deadlocked"' : '"end":"timed_out"');
   }
 
-  /** Whether anything is on its way that could move the program. */
+  /** Whether anything is on its way that could move the program; a step's function is the program. */
   pending() {
-    return this.open.size > 0 || this.operations.size > 0 || this.timers.size() > 0;
+    return this.inFlight() > 0 || this.operations.size > 0 || this.timers.size() > 0;
   }
 
-  /** Numbers of the dispatches in flight that the program had looked at. */
+  /** Numbers of the dispatches in flight that the program had looked at; a step is the program's own. */
   openCalls() {
     let out = "";
     this.open.forEach((/** @type {Call} */ call, /** @type {number} */ n) => {
-      if (call.looked && !this.running.has(n)) out += out === "" ? n : `,${n}`;
+      if (call.looked && !call.step) out += out === "" ? n : `,${n}`;
     });
     return out;
   }
@@ -245,6 +256,7 @@ export class Attempt {
    */
   issue(call, args) {
     if (this.ended) return false;
+    ensureStack(STACK_FRAMES); // What follows must not stop half way.
     const n = this.issued++;
     const { path } = call;
     const hash = hashCall(path, args);
@@ -280,7 +292,7 @@ export class Attempt {
   async ask(call, head, value) {
     let reply;
     try {
-      reply = await this.outbox.send(head, value);
+      reply = readReply(await this.outbox.send(head, value));
     } catch (error) {
       this.broke(error);
       return;
@@ -523,7 +535,7 @@ export class Attempt {
   idle(timer) {
     if (timer !== null) {
       this.wakeAt(timer.due);
-    } else if (this.open.size === 0 && this.operations.size === 0) {
+    } else if (!this.pending()) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
       else this.native.turn(() => this.pump());
@@ -593,7 +605,7 @@ export class Attempt {
     this.quietAsked = true;
     let reply;
     try {
-      reply = await this.outbox.send('"t":"quiet"');
+      reply = readReply(await this.outbox.send('"t":"quiet"'));
     } catch (error) {
       this.broke(error);
       return;

@@ -23,6 +23,7 @@ import {
   SafeSet,
   ceil,
   defineProperty,
+  detach,
   getPrototypeOf,
   hasOwn,
   isArray,
@@ -92,6 +93,9 @@ export class Large {
     return typeof thrown === "object" && thrown !== null && #brand in thrown;
   }
 }
+
+detach(Refusal);
+detach(Large);
 
 /** The text of a string, with U+FFFD for lone surrogates. @param {string} string @returns {string} */
 export const quote = (string) =>
@@ -457,6 +461,8 @@ class Writer {
     return filled;
   }
 }
+
+detach(Writer);
 
 /**
  * @typedef {object} Slot A promise inside a value.

@@ -16,19 +16,20 @@ import {
   own,
   setOwn,
   then,
+  detach,
 } from "./intrinsics.js";
 import { markOurs } from "./kinds.js";
 
 /** @typedef {import("./attempt.js").Attempt} Attempt */
 /** @typedef {import("./attempt.js").Reply} Reply */
-/** @typedef {{ n: number | null, path: string, fault: string | null, site: object | null }} Origin Where an
+/** @typedef {{ n: number | null, path: string, fault: string | null }} Origin Where an
  *   error came from: a dispatch, or a fault of a call that was not made */
 
 const ToolError = Error;
 const NotAConstructor = TypeError;
 const { toPrimitive } = Symbol;
 const ToolProxy = Proxy;
-const { captureStackTrace } = /** @type {any} */ (Error);
+const settled = Promise.resolve();
 
 /** One call, and what is known of it. */
 class Dispatch {
@@ -47,8 +48,6 @@ class Dispatch {
     this.resolve = () => {};
     /** @type {(error: any) => void} */
     this.reject = () => {};
-    // Where the call stands in the program; formatted only if its error ends the run.
-    if (captureStackTrace !== undefined) captureStackTrace(this);
     if (!looked) calls.unlooked.add(this);
   }
 
@@ -63,7 +62,7 @@ class Dispatch {
   settle({ parsed, tagged }) {
     const error = own(parsed, "error");
     if (error !== undefined) {
-      this.fail(this.calls.errorOf(error, this, tagged));
+      this.raise(() => this.calls.errorOf(error, this, tagged));
       return;
     }
     const value = own(parsed, "value");
@@ -76,6 +75,25 @@ class Dispatch {
     }
   }
 
+  /**
+   * Fails with an error made in a microtask that leads to whoever awaits this call. The engine then finds the
+   * program's own line for the error's stack, and calls that succeed pay nothing for it.
+   *
+   * @param {() => any} make
+   */
+  raise(make) {
+    this.failed = true;
+    try {
+      const making = then(settled, () => {
+        this.error = make();
+        throw this.error;
+      });
+      then(making, this.resolve, this.reject);
+    } catch {
+      this.fail(make()); // The program has made promises refuse to be chained.
+    }
+  }
+
   /** @param {any} error */
   fail(error) {
     this.failed = true;
@@ -83,6 +101,8 @@ class Dispatch {
     this.reject(error);
   }
 }
+
+detach(Dispatch);
 
 /**
  * The promise of a call. `await`, `Promise.all`, `race` and the like call `then` on promises whose constructor
@@ -113,8 +133,6 @@ class CallPromise extends /** @type {any} */ (Promise) {
  * @typedef {object} CallOptions
  * @property {boolean} [step]
  * @property {boolean} [looked] nobody has to look at it
- * @property {(reject: (reason: any) => void) => void} [until] given what ends the program's wait before the
- *   host answers
  * @property {(value: any) => any} [convert] makes what the program gets of what the host answered
  */
 
@@ -152,7 +170,6 @@ export class Calls {
     const promise = new CallPromise((resolve, reject) => {
       dispatch.resolve = resolve;
       dispatch.reject = reject;
-      options.until?.(reject);
     }, dispatch);
     try {
       const value = argument === undefined ? {} : argument;
@@ -207,7 +224,7 @@ export class Calls {
   fault(message, dispatch, fault) {
     const error = new ToolError(message);
     setOwn(error, "tool", dispatch.path);
-    this.origins.set(error, { n: null, path: dispatch.path, fault, site: dispatch });
+    this.origins.set(error, { n: null, path: dispatch.path, fault });
     return error;
   }
 
@@ -229,7 +246,7 @@ export class Calls {
     const data = own(of, "data");
     if (data !== undefined) setOwn(error, "data", tagged ? decode(data) : data);
     if (!dispatch.step) {
-      this.origins.set(error, { n: dispatch.n, path: dispatch.path, fault: null, site: dispatch });
+      this.origins.set(error, { n: dispatch.n, path: dispatch.path, fault: null });
     }
     return error;
   }
@@ -269,7 +286,7 @@ export class Calls {
 }
 
 /** @type {CallOptions} */
-const NO_OPTIONS = {};
+const NO_OPTIONS = /** @type {any} */ ({ __proto__: null });
 
 const refuse = () => false;
 
@@ -280,7 +297,10 @@ const refuse = () => false;
  * @returns {ProxyHandler<any>}
  */
 function handler(calls, path, parts) {
-  return {
+  return /** @type {any} */ ({
+    // A trap that is not here must not be looked for in `Object.prototype`.
+    __proto__: null,
+    /** @param {any} _ @param {string | symbol} name */
     get(_, name) {
       if (typeof name === "symbol") {
         return name === toPrimitive
@@ -295,6 +315,7 @@ function handler(calls, path, parts) {
       }
       return part;
     },
+    /** @param {any} _ @param {any} __ @param {any[]} args */
     apply(_, __, args) {
       return args.length > 1 ? calls.refuseArguments(path, args.length) : calls.call(path, args[0]);
     },
@@ -309,5 +330,5 @@ function handler(calls, path, parts) {
     getOwnPropertyDescriptor: () => undefined,
     getPrototypeOf: () => null,
     setPrototypeOf: refuse,
-  };
+  });
 }

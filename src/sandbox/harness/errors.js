@@ -15,6 +15,7 @@ import {
   getOwnPropertyDescriptor,
   hasOwn,
   isArray,
+  setOwn,
   text,
   uncurry,
   utf8Length,
@@ -84,10 +85,10 @@ export function createRenderer(show, toolOf) {
     const name = errorName(thrown);
     const code = codeOf(thrown);
     let out = messageOf(thrown);
-    if (tool !== undefined && !text.includes(out, tool)) out = `${tool}: ${out}`;
+    if (tool !== undefined && !names(out, tool)) out = `${tool}: ${out}`;
     if (name !== "Error") out = out === "" ? name : `${name}: ${out}`;
     if (out === "") out = "an Error without a message";
-    if (code !== undefined && !text.includes(out, code)) out += ` [${code}]`;
+    if (code !== undefined && !text.includes(out, `[${code}]`)) out += ` [${code}]`;
     return out;
   }
 
@@ -128,17 +129,16 @@ export function createRenderer(show, toolOf) {
   /** @param {any} thrown @param {any} seen @returns {Described} */
   function fields(thrown, seen) {
     seen.add(thrown);
-    /** @type {Described} */
-    const out = isErrorLike(thrown)
-      ? {
-          name: errorName(thrown),
-          message: cut(messageOf(thrown), MAX_TEXT_BYTES, "…"),
-          causes: [],
-        }
-      : { name: typeof thrown, message: cut(bare(thrown), MAX_TEXT_BYTES, "…"), causes: [] };
-    const code = codeOf(thrown);
-    if (code !== undefined) out.code = code;
-    return out;
+    const error = isErrorLike(thrown);
+    const message = error ? messageOf(thrown) : bare(thrown);
+    return /** @type {any} */ ({
+      __proto__: null,
+      name: error ? errorName(thrown) : typeof thrown,
+      message: cut(message, MAX_TEXT_BYTES, "…"),
+      code: codeOf(thrown),
+      causes: [],
+      errors: undefined,
+    });
   }
 
   /** @param {any} thrown @param {any} seen @returns {Described} */
@@ -188,7 +188,20 @@ export function createRenderer(show, toolOf) {
   };
 }
 
-/** Errors, and objects that read like one. @param {any} thrown */
+/** Whether a message names a tool, as a word of its own. @param {string} message @param {string} tool */
+function names(message, tool) {
+  const at = text.indexOf(message, tool);
+  return at >= 0 && !isWord(message, at - 1) && !isWord(message, at + tool.length);
+}
+
+/** Letters, digits, `_`, `-` and what is beyond ASCII. @param {string} message @param {number} at */
+function isWord(message, at) {
+  const code = text.charCodeAt(message, at);
+  const letter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code > 127;
+  return letter || (code >= 48 && code <= 57) || code === 95 || code === 45;
+}
+
+/** Errors, and objects that read like one. @param {any} thrown @returns {boolean} */
 function isErrorLike(thrown) {
   if (isError(thrown)) return true;
   return (
@@ -207,8 +220,7 @@ function messageOf(error) {
 }
 
 /** @param {any} list @param {number} index @param {any} value */
-const setAt = (list, index, value) =>
-  defineProperty(list, `${index}`, { value, configurable: true, enumerable: true, writable: true });
+const setAt = (list, index, value) => setOwn(list, `${index}`, value);
 
 /**
  * Reads `error.stack` as the engine writes it. `Error.prepareStackTrace` is the program's to set, and
@@ -222,7 +234,7 @@ export function stackOf(error) {
   try {
     if (before !== undefined && !before.configurable) return "";
     if (before !== undefined) {
-      defineProperty(PrimordialError, "prepareStackTrace", { value: undefined });
+      setOwn(PrimordialError, "prepareStackTrace", undefined);
     }
     const own = hasOwn(error, "stack") ? error.stack : undefined;
     return typeof own === "string" ? own : "";

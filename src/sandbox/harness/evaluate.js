@@ -5,7 +5,7 @@ import { Attempt } from "./attempt.js";
 import { Large, Refusal, decode, encode, explain, isTagged, quote } from "./codec.js";
 import { createConsole } from "./console.js";
 import { Calls } from "./dispatch.js";
-import { createRenderer, placeIn, placeOf, stackOf } from "./errors.js";
+import { createRenderer, placeOf } from "./errors.js";
 import { show } from "./format.js";
 import { replaceGlobals } from "./globals.js";
 import { createGuard } from "./guard.js";
@@ -31,11 +31,6 @@ const platform = {
   clearTimeout: (handle) => clearTimeout(handle),
   turn: (run) => void setTimeout(run, 0),
 };
-
-/** The end of a program that threw what cannot be read at all. */
-const FAILED =
-  '"end":"threw","error":{"name":"Error","message":"something that cannot be shown was thrown","causes":[]},' +
-  '"text":"something that cannot be shown was thrown","line":null,"column":null,"call":null,"fault":null';
 
 let replaced = false;
 
@@ -65,7 +60,7 @@ export class Evaluation {
       now: native.now,
       later: native.setTimeout,
       cancel: native.clearTimeout,
-      expired: (_, asleep) => this.attempt.expired(asleep),
+      expired: (asleep) => this.attempt.expired(asleep),
     });
     const attempt = new Attempt({
       invocation,
@@ -166,11 +161,12 @@ export class Evaluation {
 
   /** The end of a program that threw, read at once: what was thrown may change. @param {any} thrown */
   failed(thrown) {
-    let end = FAILED;
+    let end =
+      '"end":"threw","error":{"name":"Error","message":"","causes":[]},"text":"an error that cannot be shown"';
     try {
       end = this.failure(thrown);
     } catch {
-      // What was thrown fights back in a way that nobody thought of: the run has failed all the same.
+      // Reading it ran code of the program's, which threw. The run has failed all the same.
     }
     return () => end;
   }
@@ -185,13 +181,14 @@ export class Evaluation {
       return `"end":"too_large","what":"result","bytes":${thrown.bytes},"limit":${this.limits.resultBytes}`;
     }
     const origin = this.calls.originOf(thrown);
-    const place = placeOf(thrown) ?? (origin?.site ? placeIn(stackOf(origin.site)) : null);
+    const place = placeOf(thrown);
     const described = describedJson(this.renderer.describe(thrown));
     const text = quote(this.renderer.render(thrown));
     const fault = thrown === this.guard.failure ? "timed_out" : (origin?.fault ?? null);
     return (
       `"end":"threw","error":${described},"text":${text},"line":${place?.line ?? null},` +
-      `"column":${place?.column ?? null},"call":${origin?.n ?? null},"fault":${fault === null ? null : quote(fault)}`
+      `"column":${place?.column ?? null},"call":${origin?.n ?? null},` +
+      `"fault":${fault === null ? null : quote(fault)}${field("tool", origin?.path)}`
     );
   }
 
@@ -217,7 +214,8 @@ export async function evaluate(text, host, load, native = platform) {
   const invocation = parse(text);
   prepareRealm();
   const program = await load();
-  return new Evaluation(invocation, isTagged(text), host, native).run(program.default);
+  // Awaited: returning a promise would ask it for the program's `then`.
+  return await new Evaluation(invocation, isTagged(text), host, native).run(program.default);
 }
 
 /** @param {import("./errors.js").Described} error @returns {string} */

@@ -43,7 +43,7 @@ const searchText = uncurry(URLSearchParams.prototype.toString);
  * @param {import("./dispatch.js").Calls} calls
  */
 export function createFetch(attempt, calls) {
-  /** @param {any} input @param {any} [init] @returns {Promise<Response>} */
+  /** @param {any} input @param {any} [init] @returns {any} a promise of a Response */
   return function fetch(input, init) {
     let asked;
     let argument;
@@ -52,22 +52,20 @@ export function createFetch(attempt, calls) {
       asked = new HttpRequest(input, init); // The platform checks what was asked for, and knows the content type.
       argument = argumentOf(asked, body);
     } catch (error) {
-      return new Promise((_, reject) => reject(error));
+      return rejected(error);
     }
-    const url = request.url(asked);
     const signal =
       init?.signal ??
       (isPrototypeOf(prototypes.request, input) ? request.signal(input) : undefined);
-    const isSignal = signal !== undefined && signal !== null;
-    if (isSignal && signals.aborted(signal)) {
-      return new Promise((_, reject) => reject(signals.reason(signal)));
-    }
-    return calls.call("http.fetch", argument, {
-      convert: (value) => responseOf(value, url),
-      until: (reject) => {
-        if (isSignal) signals.listen(signal, "abort", () => reject(signals.reason(signal)));
-      },
+    const heard = signal !== undefined && signal !== null;
+    if (heard && signals.aborted(signal)) return rejected(signals.reason(signal));
+    const url = request.url(asked);
+    const { dispatch, promise } = calls.start("http.fetch", argument, {
+      convert: (/** @type {any} */ value) => responseOf(value, url),
     });
+    // The dispatch goes on at the host, as one that lost a race does.
+    if (heard) signals.listen(signal, "abort", () => dispatch?.fail(signals.reason(signal)));
+    return promise;
   };
 
   /** @param {Request} asked @param {string | Uint8Array | undefined} body */
@@ -95,6 +93,9 @@ export function createFetch(attempt, calls) {
     return new Bytes(await attempt.operate(() => request.arrayBuffer(asked)));
   }
 }
+
+/** @param {any} error @returns {any} */
+const rejected = (error) => new Promise((_, reject) => reject(error));
 
 /** A body as text or bytes; undefined where there is none. @param {any} body */
 function bodyValue(body) {

@@ -7,6 +7,7 @@ import { codeOf } from "./errors.js";
 import {
   Bytes,
   SafeSet,
+  detach,
   hasOwn,
   keys,
   min,
@@ -145,7 +146,7 @@ class Line {
     const { message, cause } = error;
     const code = codeOf(error);
     let out = typeof message === "string" && message !== "" ? `${name}: ${message}` : name;
-    if (code !== undefined && !text.includes(out, code)) out += ` [${code}]`;
+    if (code !== undefined) out += ` [${code}]`;
     this.write(bare ? out : stringify(out));
     if (bare && cause !== undefined && cause !== null) {
       this.write("\n  caused by: ");
@@ -230,6 +231,8 @@ class Line {
   }
 }
 const UNREADABLE = {};
+
+detach(Line);
 
 /** @param {any} object @param {any} toJSON */
 function isOwnJson(object, toJSON) {

@@ -17,6 +17,7 @@ import {
   getter,
   isView,
   now,
+  setOwn,
   text,
   uncurry,
   view,
@@ -29,8 +30,7 @@ const { construct } = Reflect;
 const ambient = () => current()?.ambient;
 
 /** @param {object} object @param {PropertyKey} name @param {any} value */
-const put = (object, name, value) =>
-  defineProperty(object, name, { value, configurable: true, enumerable: false, writable: true });
+const put = (object, name, value) => setOwn(object, name, value, false);
 
 /**
  * A method, of a function of its receiver and arguments.

@@ -25,7 +25,7 @@ const LATE_MS = 1;
  * @param {() => number} of.now Unix ms
  * @param {(run: () => void, ms: number) => any} of.later
  * @param {(handle: any) => void} of.cancel
- * @param {(error: Error, asleep: boolean) => void} of.expired told once, when the budget is spent; `asleep`:
+ * @param {(asleep: boolean) => void} of.expired told once, when the budget is spent; `asleep`:
  *   it was found between two turns, when nothing of the program ran
  */
 export function createGuard({ budgetMs, now, later, cancel, expired }) {
@@ -78,7 +78,7 @@ export function createGuard({ budgetMs, now, later, cancel, expired }) {
     if (spent || over) return;
     spent = true;
     ticks.n = -1;
-    expired(failure, asleep);
+    expired(asleep);
   }
 
   /** One timer for many dispatches: it looks when it fires, and is armed anew where it came too early. */

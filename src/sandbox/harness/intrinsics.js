@@ -35,18 +35,16 @@ const bind = Function.prototype.bind.bind(Function.prototype.call);
 const uncurry = /** @type {any} */ (bind);
 
 /**
- * The getter of `prototype[name]`, its own or inherited, as a function. It throws where the receiver has
- * not the brand, and here where there is none: found at the first use, it would be an error of the program.
+ * The getter of `prototype[name]` as a function, also where it is inherited. It throws where the receiver has
+ * not the brand.
  *
- * @param {object | null} prototype
+ * @param {any} prototype
  * @param {PropertyKey} name
  */
 function getter(prototype, name) {
-  for (let at = /** @type {object | null} */ (prototype); at !== null; at = getPrototypeOf(at)) {
-    const get = getOwnPropertyDescriptor(at, name)?.get;
-    if (get !== undefined) return uncurry(get);
-  }
-  throw new TypeError(`the platform has no getter ${String(name)}`);
+  let owner = prototype;
+  while (!hasOwn(owner, name)) owner = getPrototypeOf(owner);
+  return uncurry(/** @type {any} */ (getOwnPropertyDescriptor(owner, name)?.get));
 }
 
 /**
@@ -87,13 +85,35 @@ const own = (object, name) => (hasOwn(object, name) ? object[name] : undefined);
 /**
  * Sets an own field, where an assignment would ask the prototypes (`__proto__` above all).
  *
- * @param {object} object @param {string} name @param {any} value @param {boolean} [enumerable]
+ * @param {object} object @param {PropertyKey} name @param {any} value @param {boolean} [enumerable]
  * @returns {any} the object
  */
 function setOwn(object, name, value, enumerable = true) {
-  defineProperty(object, name, { value, enumerable, configurable: true, writable: true });
+  defineProperty(object, name, descriptor(value, enumerable));
   return object;
 }
+
+/**
+ * What describes a field of data. A plain object would inherit `get` from the program.
+ *
+ * @param {any} value @param {boolean} enumerable
+ * @returns {any}
+ */
+const descriptor = (value, enumerable) => ({
+  __proto__: null,
+  value,
+  enumerable,
+  configurable: true,
+  writable: true,
+});
+
+/**
+ * Takes a class out of the reach of `Object.prototype`: its instances are made while the program runs, and
+ * an assignment to a field that they do not have yet would ask the program's setters.
+ *
+ * @param {{ prototype: object }} Class
+ */
+const detach = (Class) => setPrototypeOf(Class.prototype, null);
 
 const typedArray = getPrototypeOf(Uint8Array.prototype);
 const encoder = new TextEncoder();
@@ -147,6 +167,7 @@ export {
   clearTimeout,
   create,
   defineProperty,
+  detach,
   encodeInto,
   encoder,
   floor,

@@ -40,16 +40,15 @@ const ErrorPrototype = Error.prototype;
 const PromisePrototype = Promise.prototype;
 
 /**
- * Whether `value` is an error: by brand where the engine tells it, else by its prototype chain, which
- * a proxy may refuse to show.
+ * Whether `value` is an error: by brand where the engine tells it, else by its prototype chain. A proxy may
+ * throw when it is asked, and is none.
  *
  * @param {any} value
  */
 export function isError(value) {
   if (typeof value !== "object" || value === null) return false;
-  if (isErrorBrand(value)) return true;
   try {
-    return isPrototypeOf(ErrorPrototype, value);
+    return isErrorBrand(value) || isPrototypeOf(ErrorPrototype, value);
   } catch {
     return false;
   }

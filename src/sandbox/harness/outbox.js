@@ -12,6 +12,14 @@ import { isTagged, quote } from "./codec.js";
  */
 
 /**
+ * Reads an answer.
+ *
+ * @param {string} json
+ * @returns {Reply}
+ */
+export const readReply = (json) => ({ parsed: parse(json), tagged: isTagged(json) });
+
+/**
  * @param {(message: string) => Promise<string>} host lent for the call
  * @param {ReturnType<typeof import("./logs.js").createLogs>} logs
  * @param {number} recorded events that the host has from earlier attempts
@@ -40,16 +48,14 @@ export function createOutbox(host, logs, recorded) {
     },
 
     /**
-     * Sends `{"t":…,` … `}`. Rejects where the host does: a message that failed is not an answer.
+     * Sends `{"t":…,` … `}`; the host's answer, still text. Rejects where the host does: a message that failed
+     * is not an answer.
      *
      * @param {string} head the message's own fields, without braces
      * @param {string} [value] a last field, after what came before
-     * @returns {Promise<Reply>}
+     * @returns {Promise<string>}
      */
-    async send(head, value = "") {
-      const json = await host(`{${head}${tail(logs.take())}${value}}`);
-      return { parsed: parse(json), tagged: isTagged(json) };
-    },
+    send: (head, value = "") => host(`{${head}${tail(logs.take())}${value}}`),
 
     /** Something that no message has carried yet. */
     waiting: () => count > 0 || logs.waiting(),

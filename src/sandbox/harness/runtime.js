@@ -92,9 +92,9 @@ export function createRuntime({ attempt, calls, console, params, run }) {
 }
 
 const NotAStep = TypeError;
-const STEP = { step: true };
+const STEP = /** @type {any} */ ({ __proto__: null, step: true });
 /** Nobody has to await an `emit`. */
-const LOOKED = { looked: true };
+const LOOKED = /** @type {any} */ ({ __proto__: null, looked: true });
 
 /** @param {any} thrown */
 function errorJson(thrown) {

@@ -37,6 +37,7 @@ export function createTimers(now, failed) {
 
   /** The timer that is due first; of equals the one made first. */
   function next() {
+    if (timers.size === 0) return null;
     /** @type {{ id: number, due: number } | null} */
     let first = null;
     timers.forEach((/** @type {Timer} */ timer, /** @type {number} */ id) => {

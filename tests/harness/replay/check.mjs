@@ -4,12 +4,14 @@
 // Usage: node check.mjs [--histories N] [--seed S] [--without RULE] [--shrink] [--show]
 // The last line is JSON: {passed, failed, faults, sum, seeds}.
 import { compile, generate, smaller, source } from "./programs.mjs";
-import { createHost, People, Record, TOOLS } from "./record.mjs";
+import { createHost, Journal, People, TOOLS } from "./record.mjs";
 import { drain, Simulation } from "./simulation.mjs";
 import { FORCED, variant, WITHOUT } from "./variants.mjs";
 
 process.on("unhandledRejection", () => {}); // The program's own business; a worker warns about them.
 
+/** What the changed harnesses ask. @type {any} */
+const realm = globalThis;
 const WALL = 1_790_000_000_000;
 const MAX_ATTEMPTS = 60;
 const MAX_STEPS = 50_000;
@@ -29,12 +31,13 @@ const INVOCATION = {
   export: null,
 };
 
-const option = (name, or) => {
+const option = (/** @type {any} */ name, /** @type {any} */ or) => {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? or : process.argv[at + 1];
 };
-const flag = (name) => process.argv.includes(`--${name}`);
+const flag = (/** @type {any} */ name) => process.argv.includes(`--${name}`);
 
+/** @type {Record<string, any>} */
 const HOST_FLAWS = {
   "effects are written down before they are made": { effectNotWrittenBefore: true },
   "an attempt that lost its lease stores nothing": { noFence: true },
@@ -42,8 +45,9 @@ const HOST_FLAWS = {
 };
 const rule = option("without", null);
 const flaws = HOST_FLAWS[rule] ?? {};
-if (rule !== null && HOST_FLAWS[rule] === undefined && WITHOUT[rule] === undefined)
+if (rule !== null && HOST_FLAWS[rule] === undefined && WITHOUT[rule] === undefined) {
   throw new Error(`no rule ${rule}`);
+}
 const { Evaluation } = await variant(WITHOUT[rule] ?? []);
 const { Evaluation: Reference } = await variant(
   [...(WITHOUT[rule] ?? []), ...FORCED].filter(([file, find]) => {
@@ -52,16 +56,22 @@ const { Evaluation: Reference } = await variant(
   }),
 );
 
-const seedOf = (seed) =>
+const seedOf = (/** @type {any} */ seed) =>
   Array.from({ length: 8 }, (_, i) =>
     ((Math.imul(seed + 1, 0x9e3779b1) ^ (i * 0x85ebca6b)) >>> 0).toString(16).padStart(8, "0"),
   ).join("");
 
-/** A run with parks and crashes. */
-async function history(main, seed) {
+/**
+ * A run with parks and crashes.
+ *
+ * @param {any[]} main @param {number} seed
+ * @returns {Promise<any>}
+ */
+async function history(/** @type {any} */ main, /** @type {any} */ seed) {
   const simulation = new Simulation(seed);
-  const record = new Record(simulation, flaws);
+  const record = new Journal(simulation, flaws);
   const people = new People(simulation);
+  /** @type {any[]} */
   const world = [];
   const stats = { attempts: 0, crashes: 0, parks: 0, lostLeases: 0, replayed: 0 };
   const run = {
@@ -69,7 +79,7 @@ async function history(main, seed) {
     people,
     world,
     holds: simulation.chance(0.3) ? 0.8 : 0.1,
-    answer: (path, args) =>
+    answer: (/** @type {any} */ path, /** @type {any} */ args) =>
       [...`${path}${JSON.stringify(args)}`].reduce(
         (sum, c) => (sum * 31 + c.charCodeAt(0)) % 997,
         7,
@@ -91,32 +101,40 @@ async function history(main, seed) {
       native,
     );
     const { attempt } = evaluation;
-    globalThis.REPLAYING = () => attempt.delivered < attempt.recorded.length;
-    const operation = (value) =>
+    realm.REPLAYING = () => attempt.delivered < attempt.recorded.length;
+    const operation = (/** @type {any} */ value) =>
       attempt.operate(
         () => new Promise((resolve) => simulation.at(simulation.pick(0, 30), () => resolve(value))),
       );
-    let end = null;
+    /** @type {{ end: any, decided: boolean, stored: boolean }} */
+    const so = { end: null, decided: false, stored: false };
     evaluation
-      .run((_, runtime) => () => program(runtime, attempt.ambient, operation))
-      .then((text) => {
-        end = JSON.parse(text);
+      .run(
+        (/** @type {any} */ _, /** @type {any} */ runtime) => () =>
+          program(runtime, attempt.ambient, operation),
+      )
+      .then((/** @type {any} */ text) => {
+        so.end = JSON.parse(text);
       });
     const crashAt =
       crashes > 0
         ? simulation.steps + simulation.pick(1, simulation.chance(0.6) ? 25 : 150)
         : Infinity;
-    while (end === null && simulation.steps < crashAt) {
+    while (so.end === null && simulation.steps < crashAt) {
       await drain();
-      if (end !== null) break;
-      if (simulation.idle || simulation.steps > MAX_STEPS) return { stuck: true, stats, record, world };
+      if (so.end !== null) break;
+      if (simulation.idle || simulation.steps > MAX_STEPS) {
+        return { stuck: true, stats, record, world };
+      }
       await simulation.step();
     }
+    const { end } = so;
     if (end === null) {
       crashes--;
       stats.crashes++;
-      if (simulation.chance(0.3))
-        stats.lostLeases++; // It goes on and does not know.
+      if (simulation.chance(0.3)) {
+        stats.lostLeases++;
+      } // It goes on and does not know.
       else {
         attempt.stop('"end":"killed"');
         await drain();
@@ -132,23 +150,22 @@ async function history(main, seed) {
       simulation.drop(stats.attempts); // Nothing is held.
       const state = record.state();
       const waiting = [...state.asked].filter((n) => !state.replies.has(n));
-      let decided = false;
       people.any(waiting).then(() => {
-        decided = true;
+        so.decided = true;
       });
       await drain();
-      while (!decided) await simulation.step();
+      while (!so.decided) await simulation.step();
       simulation.now += simulation.pick(0, 90_000_000);
       continue;
     }
-    if (["diverged", "broken", "timed_out"].includes(end.end))
+    if (["diverged", "broken", "timed_out"].includes(end.end)) {
       return { lost: end, stats, record, world };
-    let stored = false;
+    }
     finish(end).then(() => {
-      stored = true;
+      so.stored = true;
     });
-    while (!stored && simulation.steps < crashAt && !simulation.idle) await simulation.step();
-    if (!stored) {
+    while (!so.stored && simulation.steps < crashAt && !simulation.idle) await simulation.step();
+    if (!so.stored) {
       crashes--;
       stats.crashes++;
       record.crash();
@@ -161,25 +178,33 @@ async function history(main, seed) {
   }
 }
 
-/** The same program in one live attempt that meets the same events; nothing is replayed. */
-async function uninterrupted(main, seed, { record }) {
+/**
+ * The same program in one live attempt that meets the same events; nothing is replayed.
+ *
+ * @param {any[]} main @param {number} seed @param {any} run
+ * @returns {Promise<any>}
+ */
+async function uninterrupted(/** @type {any} */ main, /** @type {any} */ seed, { record }) {
   const { events, replies } = record.state();
   const program = compile(source(main));
+  /** @type {{ events: any[], logs: any[], calls: any[] }} */
   const heard = { events: [], logs: [], calls: [] };
   const waiting = new Map();
+  /** @type {any[]} */
   const operations = [];
+  /** @type {any[]} */
   let turns = [];
   const native = {
     now: () => events[0]?.[1] ?? WALL,
     setTimeout: () => null,
     clearTimeout: () => {},
-    turn: (run) => turns.push(run),
+    turn: (/** @type {any} */ run) => turns.push(run),
   };
-  const take = (message) => {
+  const take = (/** @type {any} */ message) => {
     heard.events.push(...(message.events ?? []));
     heard.logs.push(...(message.logs ?? []));
   };
-  const host = (text) => {
+  const host = (/** @type {any} */ text) => {
     const message = JSON.parse(text);
     take(message);
     const { t, n, path, args, hash, at } = message;
@@ -194,14 +219,18 @@ async function uninterrupted(main, seed, { record }) {
     native,
   );
   const { attempt } = evaluation;
-  globalThis.REPLAYING = () => false;
-  globalThis.FORCE = (it) => force(it, events);
-  const operation = (value) =>
+  realm.REPLAYING = () => false;
+  realm.FORCE = (/** @type {any} */ it) => force(it, events);
+  const operation = (/** @type {any} */ value) =>
     attempt.operate(() => new Promise((resolve) => operations.push(() => resolve(value))));
+  /** @type {any} */
   let end = null;
   evaluation
-    .run((_, runtime) => () => program(runtime, attempt.ambient, operation))
-    .then((text) => {
+    .run(
+      (/** @type {any} */ _, /** @type {any} */ runtime) => () =>
+        program(runtime, attempt.ambient, operation),
+    )
+    .then((/** @type {any} */ text) => {
       end = JSON.parse(text);
     });
   const settle = async () => {
@@ -230,19 +259,20 @@ async function uninterrupted(main, seed, { record }) {
 }
 
 /** Delivers the next of the given events, if it has come. */
-function force(attempt, events) {
+function force(/** @type {any} */ attempt, /** @type {any} */ events) {
   const event = events[attempt.delivered];
   if (event === undefined) {
     if (
       attempt.open.size === attempt.running.size &&
       attempt.operations.size === 0 &&
       attempt.timers.size() === 0
-    )
+    ) {
       attempt.idle(null);
+    }
     return;
   }
   const [kind, id, m] = event;
-  const deliver = (go) => {
+  const deliver = (/** @type {any} */ go) => {
     attempt.openTurn();
     attempt.clock.replayed(m);
     attempt.write(kind, id);
@@ -256,10 +286,12 @@ function force(attempt, events) {
   } else if (kind === "t") {
     if (attempt.timers.isDue(id, m)) deliver(() => attempt.timers.fire(id));
   } else {
+    /** @type {any} */
     let before = null;
     let arrival = attempt.arrivals;
-    while (arrival !== null && (arrival.event !== kind || arrival.id !== id))
+    while (arrival !== null && (arrival.event !== kind || arrival.id !== id)) {
       [before, arrival] = [arrival, arrival.next];
+    }
     if (arrival === null) return;
     if (before === null) attempt.arrivals = arrival.next;
     else before.next = arrival.next;
@@ -268,45 +300,56 @@ function force(attempt, events) {
   }
 }
 
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const same = (/** @type {any} */ a, /** @type {any} */ b) =>
+  JSON.stringify(a) === JSON.stringify(b);
 
-/** Each effect at most once; exactly once where its reply is the tool's; never where it was refused. */
+/**
+ * Each effect at most once; exactly once where its reply is the tool's; never where it was refused.
+ *
+ * @param {any} run @param {any} state
+ */
 function faultOfEffects({ world }, { calls, replies }) {
   const count = new Map();
   for (const { n } of world) count.set(n, (count.get(n) ?? 0) + 1);
   for (const { n, path, args } of world) {
     if (count.get(n) > 1) return `call ${n} took effect ${count.get(n)} times`;
     const call = calls[n];
-    if (call === undefined || call.path !== path || JSON.stringify(call.args) !== args)
+    if (call === undefined || call.path !== path || JSON.stringify(call.args) !== args) {
       return `an effect of call ${n} that is not in the record`;
+    }
   }
   for (const [n, { path }] of calls.entries()) {
     if (TOOLS[path].readOnly) continue;
     const reply = replies.get(n);
     const times = count.get(n) ?? 0;
     const name = reply?.error?.name;
-    if (reply !== undefined && (name === undefined || name === "ToolError") && times !== 1)
+    if (reply !== undefined && (name === undefined || name === "ToolError") && times !== 1) {
       return `call ${n} answered and took effect ${times} times`;
-    if (["Declined", "Expired", "Blocked"].includes(name) && times > 0)
+    }
+    if (["Declined", "Expired", "Blocked"].includes(name) && times > 0) {
       return `call ${n} was refused and took effect`;
+    }
   }
   return null;
 }
 
+/** @param {any} end */
 const outcome = ({ base: _, events: __, logs: ___, ...rest }) => rest;
 
-/** What is wrong with a history, or null. */
-async function judge(main, seed) {
+/** What is wrong with a history, or null. @param {any[]} main @param {number} seed @returns {Promise<any>} */
+async function judge(/** @type {any} */ main, /** @type {any} */ seed) {
   const run = await history(main, seed);
   if (run.stuck) return { fault: "stuck", run };
-  if (run.lost)
+  if (run.lost) {
     return { fault: `${run.lost.end} ${run.lost.why ?? run.lost.text ?? ""} #${run.lost.n}`, run };
+  }
   const state = run.record.state();
   const effects = faultOfEffects(run, state);
   if (effects !== null) return { fault: effects, run };
   const reference = await uninterrupted(main, seed, run);
-  if (reference.end === null)
+  if (reference.end === null) {
     return { fault: "the same events do not end the uninterrupted run", run, reference };
+  }
   if (!same(outcome(run.end), outcome(reference.end))) return { fault: "outcome", run, reference };
   if (!same(state.logs, reference.logs)) return { fault: "logs", run, reference };
   if (!same(state.calls, reference.calls)) return { fault: "calls", run, reference };
@@ -314,17 +357,18 @@ async function judge(main, seed) {
   return { fault: null, run };
 }
 
-const judged = async (main, seed) => {
+/** @type {(main: any[], seed: number) => Promise<any>} */
+const judged = async (/** @type {any} */ main, /** @type {any} */ seed) => {
   try {
     return await judge(main, seed);
   } catch (error) {
-    return { fault: `threw ${error.stack}` };
+    return { fault: `threw ${/** @type {any} */ (error).stack}` };
   }
 };
 
 /** The smallest program near `main` that still fails. */
-async function shrink(main, seed) {
-  const fails = async (candidate) => {
+async function shrink(/** @type {any} */ main, /** @type {any} */ seed) {
+  const fails = async (/** @type {any} */ candidate) => {
     for (let i = 0; i < 60; i++) {
       const verdict = await judged(candidate, seed + i * 7919);
       if (verdict.fault !== null) return { seed: seed + i * 7919, verdict };
@@ -350,8 +394,11 @@ async function shrink(main, seed) {
 const histories = Number(option("histories", 2_000));
 const first = Number(option("seed", 1));
 const stopAt = Number(option("stop", Infinity));
+/** @type {Record<string, number>} */
 const faults = {};
+/** @type {{ seed: number, size: number, main: any[] }[]} */
 const failing = [];
+/** @type {Record<string, number>} */
 const sum = { attempts: 0, crashes: 0, parks: 0, lostLeases: 0, replayed: 0, events: 0, calls: 0 };
 let passed = 0;
 for (let seed = first; seed < first + histories && failing.length < stopAt; seed++) {
@@ -383,7 +430,9 @@ for (let seed = first; seed < first + histories && failing.length < stopAt; seed
   }
 }
 if (failing.length > 0 && flag("shrink")) {
-  const [smallest] = failing.toSorted((a, b) => a.size - b.size);
+  const [smallest] = /** @type {any} */ (failing).toSorted(
+    (/** @type {any} */ a, /** @type {any} */ b) => a.size - b.size,
+  );
   const found = await shrink(smallest.main, smallest.seed);
   console.log(`smallest (seed ${found.seed}): ${found.verdict.fault}\n${source(found.main)}`);
 }

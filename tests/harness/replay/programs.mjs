@@ -45,24 +45,26 @@ export function generate(seed) {
     left--;
     if (pick(14) === 0) return { is: "step", body: pick(2) ? body(depth + 1) : [] };
     const kind = pick(depth > 2 ? 16 : 26);
-    if (kind < 5)
+    if (kind < 5) {
       return {
         is: "call",
         tool: one(TOOLS),
         argument: one(ARGUMENTS),
         wrap: one(["", "", "try", "try", "catch"]),
       };
+    }
     if (kind < 7) return { is: "log", of: one(["s", "R()", "D()", "E()", "U()", "B()", "s++"]) };
     if (kind === 7) return { is: "sleep", ms: one(DELAYS) };
     if (kind === 8) return { is: "microtasks", n: 1 + pick(4) };
     if (kind === 9) return { is: "queueMicrotask" };
-    if (kind === 10)
+    if (kind === 10) {
       return {
         is: "unawaited",
         tool: one(TOOLS),
         argument: one(ARGUMENTS),
         wrap: one(["", "catch", "then"]),
       };
+    }
     if (kind === 11) return { is: "operation" };
     if (kind === 12) return { is: "throwIf", of: one(["R() < 0.3", "s % 4 === 3", "D() % 2"]) };
     if (kind === 13) {
@@ -74,13 +76,14 @@ export function generate(seed) {
         tool: one([null, one(TOOLS)]),
       };
     }
-    if (kind === 14)
+    if (kind === 14) {
       return {
         is: "interval",
         ms: 1 + one(DELAYS),
         times: 1 + pick(4),
         tool: one([null, null, one(TOOLS)]),
       };
+    }
     if (kind === 15) return { is: "abort", ms: one(DELAYS) };
     if (kind < 21) {
       const of = Array.from({ length: 2 + pick(3) }, () => branch(depth + 1));
@@ -150,6 +153,7 @@ export function source(main) {
       case "queueMicrotask":
         return 'queueMicrotask(() => log("q " + s++));\n';
       case "unawaited": {
+        /** @type {Record<string, string>} */
         const handlers = {
           "": "",
           then: '.then((x) => log("u " + x + s++))',
@@ -268,8 +272,9 @@ export function* smaller(main) {
     for (let j = 0; j < (it.of?.length ?? 0) && Array.isArray(it.of); j++) {
       if (it.of.length > 1 && it.is === "join") yield swap({ ...it, of: it.of.toSpliced(j, 1) });
       if (it.of[j].is !== "block") continue;
-      for (const less of smaller(it.of[j].body))
+      for (const less of smaller(it.of[j].body)) {
         yield swap({ ...it, of: it.of.toSpliced(j, 1, { ...it.of[j], body: less }) });
+      }
     }
     if (it.tool && it.is !== "call" && it.is !== "unawaited") yield swap({ ...it, tool: null });
     if (it.argument && it.argument !== "1") yield swap({ ...it, argument: "1" });

@@ -2,7 +2,7 @@
 // Everything is driven by the simulation.
 import { WORLD } from "./simulation.mjs";
 
-/** What the tools are. */
+/** What the tools are. @type {Record<string, any>} */
 export const TOOLS = {
   step: { readOnly: true },
   read: { readOnly: true },
@@ -16,7 +16,8 @@ export const TOOLS = {
 };
 
 /** The list. `durable` is how much of it has reached the database; a crash keeps that much. */
-export class Record {
+export class Journal {
+  /** @type {any[]} */
   entries = [];
   durable = 0;
   fence = 0;
@@ -27,12 +28,12 @@ export class Record {
     this.flaws = flaws;
   }
 
-  append(entry) {
+  append(/** @type {any} */ entry) {
     this.entries.push(entry);
   }
 
-  /** Resolves once everything appended so far is stored. */
-  flushed(fence) {
+  /** Resolves once everything appended so far is stored. @returns {Promise<void>} */
+  flushed(/** @type {number} */ fence) {
     const to = this.entries.length;
     return new Promise((resolve) =>
       this.simulation.at(this.simulation.pick(1, 20), () => {
@@ -50,6 +51,7 @@ export class Record {
 
   /** The state is a fold over the entries. */
   state() {
+    /** @type {any} */
     const state = {
       events: [],
       calls: [],
@@ -74,48 +76,60 @@ export class Record {
   /** What an attempt is given of it. */
   journal() {
     const { events, calls, logs, replies } = this.state();
-    const withReply = (call, n) => (replies.has(n) ? { ...call, reply: replies.get(n) } : call);
-    const next = Math.max(-1, ...logs.map(([number]) => number)) + 1;
+    const withReply = (/** @type {any} */ call, /** @type {any} */ n) =>
+      replies.has(n) ? { ...call, reply: replies.get(n) } : call;
+    const next = Math.max(-1, ...logs.map((/** @type {any} */ [number]) => number)) + 1;
     return {
       events,
-      calls: calls.map(({ hash, at }, n) => withReply({ hash, at }, n)),
+      calls: calls.map((/** @type {any} */ { hash, at }, /** @type {number} */ n) =>
+        withReply({ hash, at }, n),
+      ),
       logs: next,
     };
   }
 }
 
 /** One attempt's host. It lives and dies with the attempt; what stays is the run. */
-export function createHost(simulation, run, flaws) {
+export function createHost(
+  /** @type {any} */ simulation,
+  /** @type {any} */ run,
+  /** @type {any} */ flaws,
+) {
   const { record, people, world } = run;
   const { fence } = record;
   const gone = () => fence !== record.fence && !flaws.noFence;
   const state = record.state();
   const { replies, asked, started } = state;
-  const calls = new Map(state.calls.map((call, n) => [n, call]));
+  const calls = new Map(
+    state.calls.map((/** @type {any} */ call, /** @type {any} */ n) => [n, call]),
+  );
   let received = state.events.length;
   let settledAt = 0;
-  const append = (entry) => {
+  const append = (/** @type {any} */ entry) => {
     if (!gone()) record.append(entry); // In the database: conditional on the fence.
   };
   const silence = () => new Promise(() => {});
 
-  function take({ base, events = [], logs = [] }) {
-    if (base !== received && !flaws.noFence && !flaws.hostOrder)
+  function take(/** @type {any} */ { base, events = [], logs = [] }) {
+    if (base !== received && !flaws.noFence && !flaws.hostOrder) {
       throw new Error(`events from ${base}, ${received} known`);
-    const kept = flaws.hostOrder ? events.filter(([kind]) => kind !== "s") : events;
+    }
+    const kept = flaws.hostOrder
+      ? events.filter((/** @type {any} */ [kind]) => kind !== "s")
+      : events;
     if (kept.length > 0) append({ events: kept });
     received += events.length;
     if (logs.length > 0) append({ logs });
   }
 
-  function answer(n, reply) {
+  function answer(/** @type {any} */ n, /** @type {any} */ reply) {
     append({ n, reply });
     replies.set(n, reply);
     return reply;
   }
 
   /** Calls the tool. @returns {Promise<any>} null where nobody hears the answer any more */
-  async function execute(n, { path, args }) {
+  async function execute(/** @type {number} */ n, /** @type {any} */ { path, args }) {
     const tool = TOOLS[path];
     if (!tool.readOnly) {
       if (!flaws.effectNotWrittenBefore) {
@@ -140,12 +154,12 @@ export function createHost(simulation, run, flaws) {
     return reply;
   }
 
-  async function decide(n, done) {
+  async function decide(/** @type {any} */ n, /** @type {any} */ done) {
     if (replies.has(n)) return replies.get(n);
     if (done !== undefined) return answer(n, done);
     const call = calls.get(n);
     const tool = TOOLS[call.path];
-    const refuse = (name) =>
+    const refuse = (/** @type {any} */ name) =>
       answer(n, { error: { name, message: `${call.path} ${name}`, tool: call.path } });
     if (tool.blocked) return refuse("Blocked");
     if (started.has(n) && !tool.readOnly) return refuse("EffectUnknown");
@@ -165,7 +179,7 @@ export function createHost(simulation, run, flaws) {
     return execute(n, call);
   }
 
-  async function dispatch(message) {
+  async function dispatch(/** @type {any} */ message) {
     if (simulation.chance(0.7)) record.flushed(fence);
     await simulation.wait(simulation.pick(0, 3));
     const reply = await decide(message.n, message.reply);
@@ -178,7 +192,7 @@ export function createHost(simulation, run, flaws) {
     return reply;
   }
 
-  async function hear(message) {
+  async function hear(/** @type {any} */ message) {
     if (gone()) return silence();
     take(message);
     if (message.t === "decided") {
@@ -206,8 +220,8 @@ export function createHost(simulation, run, flaws) {
   }
 
   return {
-    host: async (text) => JSON.stringify(await hear(JSON.parse(text))),
-    async finish(end) {
+    host: async (/** @type {any} */ text) => JSON.stringify(await hear(JSON.parse(text))),
+    async finish(/** @type {any} */ end) {
       take(end);
       record.append({ outcome: end });
       await record.flushed(fence);
@@ -219,6 +233,7 @@ export function createHost(simulation, run, flaws) {
 export class People {
   asked = new Set();
   decisions = new Map();
+  /** @type {(() => void)[]} */
   #waiting = [];
 
   /** @param {import("./simulation.mjs").Simulation} simulation */
@@ -226,7 +241,7 @@ export class People {
     this.simulation = simulation;
   }
 
-  ask(n) {
+  ask(/** @type {any} */ n) {
     if (this.asked.has(n)) return;
     this.asked.add(n);
     const decide = () => {
@@ -241,14 +256,15 @@ export class People {
     this.simulation.at(this.simulation.pick(5, 20_000), decide, WORLD);
   }
 
-  decided(n) {
+  decided(/** @type {any} */ n) {
     return this.any([n]);
   }
 
+  /** @param {number[]} numbers @returns {Promise<void>} */
   any(numbers) {
     return new Promise((resolve) => {
       const look = () => {
-        if (numbers.some((n) => this.decisions.has(n))) resolve();
+        if (numbers.some((/** @type {any} */ n) => this.decisions.has(n))) resolve();
         else this.#waiting.push(look);
       };
       look();

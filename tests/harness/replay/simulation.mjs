@@ -66,7 +66,9 @@ export class Simulation {
     return this.#queue.length === 0;
   }
 
+  /** @returns {any} */
   #pop() {
+    /** @type {any[]} */
     const queue = this.#queue;
     let first = 0;
     for (let i = 1; i < queue.length; i++) {
@@ -85,7 +87,7 @@ export class Simulation {
     if (!entry.alone && this.chance(0.3)) {
       const at = this.#queue.findIndex((other) => !other.alone && other.time <= this.now + 1);
       if (at >= 0) {
-        const [second] = this.#queue.splice(at, 1);
+        const second = /** @type {any} */ (this.#queue.splice(at, 1)[0]);
         this.now = Math.max(this.now, second.time);
         second.run();
       }

@@ -7,6 +7,8 @@ import { pathToFileURL } from "node:url";
 
 const HARNESS = new URL("../../../src/sandbox/harness/", import.meta.url);
 
+/* eslint no-template-curly-in-string: off -- the pieces are source text */
+
 /** @typedef {[file: string, find: string, replace: string][]} Edits */
 
 /**
@@ -92,6 +94,11 @@ export const WITHOUT = {
       "attempt.js",
       "      this.wake = null;\n      this.pump();",
       "      this.wake = null;\n      this.turnOpen = false;\n      this.pump();",
+    ],
+    [
+      "attempt.js",
+      "        this.sweep = null;\n        this.pump();",
+      "        this.sweep = null;\n        this.turnOpen = false;\n        this.pump();",
     ],
   ],
   "an ended program is given no reply that closed its turn": [

@@ -18,8 +18,8 @@ const MAX_ANSWER = 4_194_304;
 const MAX_DISPATCHES = 50;
 const BENCH_DISPATCHES = 1e9;
 
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const load = (env, mainModule, modules) =>
+const sleep = (/** @type {any} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const load = (/** @type {any} */ env, /** @type {any} */ mainModule, /** @type {any} */ modules) =>
   env.LOADER.load({
     compatibilityDate: "2026-08-01",
     mainModule,
@@ -28,10 +28,16 @@ const load = (env, mainModule, modules) =>
   }).getEntrypoint();
 
 /** A tool of the cases: `{returns | throws | echo, delayMs?, never?}`. */
-function toolOf(tools, budgetMs) {
+function toolOf(/** @type {any} */ tools, /** @type {any} */ budgetMs) {
   let used = 0;
-  return async (path, args, _, begun) => {
+  return async (
+    /** @type {any} */ path,
+    /** @type {any} */ args,
+    /** @type {any} */ _,
+    /** @type {any} */ begun,
+  ) => {
     const tool = Object.hasOwn(tools, path) ? tools[path] : undefined;
+    /** @param {string} kind @param {string} message @param {any} [more] */
     const fail = (kind, message, more) => ({
       error: { name: "Error", message, kind, tool: path, ...more },
     });
@@ -39,8 +45,9 @@ function toolOf(tools, budgetMs) {
       const names = Object.keys(tools).join(", ");
       return fail("tool_not_found", `there is no tool ${path}; there are: ${names}`);
     }
-    if (++used > (tools.echo?.bench ? BENCH_DISPATCHES : MAX_DISPATCHES))
+    if (++used > (tools.echo?.bench ? BENCH_DISPATCHES : MAX_DISPATCHES)) {
       return fail("limit_exceeded", `all ${MAX_DISPATCHES} dispatches are used`);
+    }
     begun();
     if (tool.never) {
       await sleep(5 * budgetMs);
@@ -62,7 +69,7 @@ function toolOf(tools, budgetMs) {
   };
 }
 
-const invocationOf = ({ seed }) => ({
+const invocationOf = (/** @type {any} */ { seed }) => ({
   runId: "run",
   surface: "execute",
   params: {},
@@ -73,14 +80,17 @@ const invocationOf = ({ seed }) => ({
   journal: null,
 });
 
+/**
+ * @param {any} env @param {any} run @param {any} order
+ */
 async function attempt(
-  env,
-  run,
+  /** @type {any} */ env,
+  /** @type {any} */ run,
   { program, invocation = {}, tools = {}, gated = [], cancelAfterMs, harness: other },
 ) {
   const { take, host } = attemptHost(run, {
     tool: toolOf(tools, invocation.budgetMs ?? 5_000),
-    asks: (path) => gated.includes(path),
+    asks: (/** @type {any} */ path) => gated.includes(path),
   });
   const full = { ...invocationOf(run), ...invocation, journal: journalOf(run) };
   run.attempts++;
@@ -94,7 +104,8 @@ async function attempt(
       ...(cancelAfterMs === undefined ? [] : [sleep(cancelAfterMs).then(() => "cancelled")]),
       sleep(over).then(() => "ceiling"),
     ]);
-  } catch (error) {
+  } catch (thrown) {
+    const error = /** @type {any} */ (thrown);
     return {
       end: { end: "platform", name: error?.name, message: String(error?.message ?? error) },
       ms: Date.now() - t0,
@@ -106,9 +117,10 @@ async function attempt(
   return { end, ms: Date.now() - t0 };
 }
 
-const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const hex = (/** @type {any} */ bytes) =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-async function answer(request, env) {
+async function answer(/** @type {any} */ request, /** @type {any} */ env) {
   const { pathname } = new URL(request.url);
   const body = await request.json();
   switch (pathname) {
@@ -146,17 +158,30 @@ async function answer(request, env) {
       const value = await load(env, "bare.js", {
         "bare.js": BARE,
         "program.js": body.program,
-      }).evaluate(JSON.stringify(body), async (text) => text);
+      }).evaluate(JSON.stringify(body), async (/** @type {any} */ text) => text);
       return { value, ms: Date.now() - t0 };
+    }
+    case "/shared": {
+      // One isolate, several invocations at once: what a package's isolate does.
+      const sandbox = load(env, "harness.js", { ...harness, "program.js": body.program });
+      const invoke = async (/** @type {any} */ params) => {
+        const run = { ...createRun(), seed: hex(crypto.getRandomValues(new Uint8Array(32))) };
+        const { take, host } = attemptHost(run, { tool: toolOf(body.tools ?? {}, 5_000) });
+        const invocation = { ...invocationOf(run), ...body.invocation, params };
+        const end = JSON.parse(await sandbox.evaluate(JSON.stringify(invocation), host));
+        take(end);
+        return { end, logs: run.logs, events: run.events, calls: run.calls };
+      };
+      return { runs: await Promise.all(body.params.map(invoke)) };
     }
     case "/lean": {
       // The harness over the same lent function as the floor has: what the harness costs, without a host.
       const invocation = { ...invocationOf({ seed: "0".repeat(64) }), ...body.invocation };
       const t0 = Date.now();
-      const end = await load(env, "harness.js", { ...(body.harness ?? harness), "program.js": body.program }).evaluate(
-        JSON.stringify(invocation),
-        async () => '{"value":1}',
-      );
+      const end = await load(env, "harness.js", {
+        ...(body.harness ?? harness),
+        "program.js": body.program,
+      }).evaluate(JSON.stringify(invocation), async () => '{"value":1}');
       return { end: JSON.parse(end), ms: Date.now() - t0 };
     }
     default:
@@ -176,11 +201,11 @@ export default class extends WorkerEntrypoint {
 }`;
 
 export default {
-  async fetch(request, env) {
+  async fetch(/** @type {any} */ request, /** @type {any} */ env) {
     try {
       return Response.json(await answer(request, env));
     } catch (error) {
-      return Response.json({ error: String(error?.stack ?? error) });
+      return Response.json({ error: String(/** @type {any} */ (error)?.stack ?? error) });
     }
   },
 };

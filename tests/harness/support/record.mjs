@@ -15,34 +15,44 @@ export const createRun = () => ({
 });
 
 /** The journal that a later attempt is given; null for the first. */
-export const journalOf = (run) =>
+export const journalOf = (/** @type {any} */ run) =>
   run.attempts === 0
     ? null
     : {
         events: run.events,
-        calls: run.calls.map(({ hash, at }, n) =>
+        calls: run.calls.map((/** @type {any} */ { hash, at }, /** @type {number} */ n) =>
           run.replies.has(n) ? { hash, at, reply: run.replies.get(n) } : { hash, at },
         ),
-        logs: run.logs.length === 0 ? 0 : Math.max(...run.logs.map(([number]) => number)) + 1,
+        logs:
+          run.logs.length === 0
+            ? 0
+            : Math.max(...run.logs.map((/** @type {any} */ [number]) => number)) + 1,
       };
 
 /**
  * The function that is lent to one attempt, and `take`, which it applies to the end too.
  *
+ * @param {any} run
+ * @param {{ tool: (path: string, args: any, n: number, begun: () => void) => Promise<any>, asks?: (path: string) => boolean, park?: () => boolean }} of
+ *
  * `tool(path, args, n, begun)` answers a reply `{value}` or `{error}` and calls `begun` when it really starts; `asks(path)` says whether a person must decide.
  */
-export function attemptHost(run, { tool, asks = () => false, park = () => true }) {
+export function attemptHost(
+  /** @type {any} */ run,
+  { tool, asks = () => false, park = () => true },
+) {
   let received = run.events.length;
-  const take = (message) => {
-    if (message.base !== received)
+  const take = (/** @type {any} */ message) => {
+    if (message.base !== received) {
       throw new Error(`events from ${message.base}, ${received} known`);
+    }
     run.events.push(...(message.events ?? []));
     received = run.events.length;
-    const known = new Set(run.logs.map(([number]) => number));
+    const known = new Set(run.logs.map((/** @type {any} */ [number]) => number));
     for (const line of message.logs ?? []) if (!known.has(line[0])) run.logs.push(line);
     run.messages++;
   };
-  const call = async (n) => {
+  const call = async (/** @type {any} */ n) => {
     if (run.replies.has(n)) return run.replies.get(n);
     const { path, args } = run.calls[n];
     if (asks(path)) {
@@ -65,12 +75,12 @@ export function attemptHost(run, { tool, asks = () => false, park = () => true }
     run.replies.set(n, reply);
     return reply;
   };
-  const decided = (n) =>
+  const decided = (/** @type {any} */ n) =>
     new Promise((resolve) => {
       const look = () => (run.decisions.has(n) ? resolve({ go: true }) : setTimeout(look, 5));
       look();
     });
-  const answer = async (message) => {
+  const answer = async (/** @type {any} */ message) => {
     switch (message.t) {
       case "decided":
         return decided(message.n);
@@ -103,7 +113,7 @@ export function attemptHost(run, { tool, asks = () => false, park = () => true }
   };
   return {
     take,
-    host: async (text) => {
+    host: async (/** @type {any} */ text) => {
       const message = JSON.parse(text);
       take(message);
       return JSON.stringify(await answer(message));

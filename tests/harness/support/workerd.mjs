@@ -19,7 +19,7 @@ export const harnessModules = () =>
 async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address();
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
   server.close();
   await once(server, "close");
   return port;
@@ -33,7 +33,7 @@ export async function start() {
   const args = ["serve", "--experimental", config, "--socket-addr", `http=127.0.0.1:${port}`];
   const server = spawn(binary, args, { stdio: ["ignore", "inherit", "inherit"] });
   const exited = once(server, "exit");
-  const post = async (path, body, ms = 30_000) => {
+  const post = async (/** @type {any} */ path, /** @type {any} */ body, ms = 30_000) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: "POST",
       body: JSON.stringify(body),

@@ -53,8 +53,11 @@ const SETTLED_MS = 500;
 /** What a run may take beyond ten budgets. */
 const HUNG_MS = 3_000;
 
-/** How long the runs of `occupied` hold their permits. */
-const HOLD_MS = 1_000;
+/**
+ * How long the runs of `occupied` hold their permits: the second that the contract asks for, and time
+ * for a busy machine to fill the line and to ask.
+ */
+const HOLD_MS = 3_000;
 
 const ALIVE = { name: "(the next run)", code: 'return "alive"' };
 
@@ -175,30 +178,42 @@ function orderOf({ code, params, tools = {}, budgetMs = BUDGET_MS }) {
 }
 
 /**
- * Takes every permit and the whole line, with runs that hold for a second.
+ * Takes every permit, with runs that hold it for a while, and then the whole line.
  *
  * @param {Sandbox} sandbox
  * @returns {Promise<() => Promise<string[]>>} waits for their end; what was wrong with it
  */
 async function occupy(sandbox) {
-  const holder = orderOf({
-    code: 'return await tools.hold({}) + "";',
-    tools: { hold: { returns: "held", delayMs: HOLD_MS } },
+  /** @param {number} count @param {number} delayMs */
+  const start = (count, delayMs) => {
+    const tools = { hold: { returns: "held", delayMs } };
+    const order = orderOf({ code: "return await tools.hold({});", tools });
+    return Promise.all(Array.from({ length: count }, () => sandbox.start(order)));
+  };
+  const holders = await start(sandbox.permits, HOLD_MS);
+  await patiently(async () => {
+    const calls = await Promise.all(holders.map((run) => run.calls()));
+    return calls.every(({ hold }) => hold);
   });
-  const count = sandbox.permits + sandbox.line;
-  const runs = await Promise.all(Array.from({ length: count }, () => sandbox.start(holder)));
-  const ends = Promise.all(runs.map(({ ended }) => ended));
-  const limit = Date.now() + HUNG_MS;
-  while ((await sandbox.waiting()) < sandbox.line) {
-    if (Date.now() > limit) break; // the case itself will say that there was room
-    await sleep(10);
-  }
+  const waiters = await start(sandbox.line, 0);
+  const ends = Promise.all([...holders, ...waiters].map(({ ended }) => ended));
+  await patiently(async () => (await sandbox.waiting()) >= sandbox.line);
   return async () => {
     const ended = await ends;
     return ended
       .flatMap((one) => judge({ outcome: "completed", value: "held" }, one))
       .map((complaint) => `a run that held a permit: ${complaint}`);
   };
+}
+
+/**
+ * Waits for what should come true soon. If it does not, the case itself will say so.
+ *
+ * @param {() => Promise<boolean>} come
+ */
+async function patiently(come) {
+  const limit = Date.now() + HUNG_MS;
+  while (!(await come()) && Date.now() < limit) await sleep(10);
 }
 
 /**

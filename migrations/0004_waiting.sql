@@ -1,4 +1,4 @@
--- 0003_waiting.sql
+-- 0004_waiting.sql
 -- Runs that wait for people: the rules that make them wait, the questions, and the record by which a
 -- run goes on. Times are Unix milliseconds. Every query that serves a client has the principal in its
 -- WHERE; every write of an attempt names its fence.
@@ -16,8 +16,7 @@ CREATE TABLE recordings (
   run_id   TEXT    PRIMARY KEY,
   seed     TEXT    NOT NULL,          -- 64 hex digits; as secret as the journal
   harness  INTEGER NOT NULL,          -- version of the numbering that the journal follows
-  limits   TEXT    NOT NULL,          -- JSON
-  origin   TEXT    NOT NULL,          -- of the links to approvals
+  request  TEXT    NOT NULL,          -- JSON: what was ordered, without program and parameters
   losses   INTEGER NOT NULL DEFAULT 0 -- attempts of which nothing was heard any more
 ) STRICT;
 

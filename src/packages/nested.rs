@@ -1,0 +1,298 @@
+//! `packages.invoke` of a program: a run that a run starts.
+//!
+//! Four at once and eight in line for each parent, kept in the parent's own request: nobody waits
+//! for a promise of another. Deeper than four levels, and beyond a full line, is refused at once, so
+//! that waiting always ends: whoever waits, waits for runs that are at work below the same parent.
+
+use super::{Invocation, Target};
+use crate::attempt::Parent;
+use crate::config::Config;
+use crate::error::{Code, Fault};
+use crate::ledger;
+use crate::platform::clock::{now_ms, sleep_ms};
+use crate::platform::exports::{HangUp, hang_up};
+use crate::report::desk::Desk;
+use crate::run::value;
+use crate::store::db::Db;
+use crate::tools::{failed, unfit};
+use futures_channel::oneshot;
+use futures_util::future::FutureExt as _;
+use futures_util::{pin_mut, select_biased};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// The dispatch.
+pub const PATH: &str = "packages.invoke";
+
+/// Nested attempts of one parent at once.
+const AT_ONCE: usize = 4;
+
+/// Places in a parent's line.
+const LINE: usize = 8;
+
+/// Levels below the top.
+const MAX_DEPTH: u32 = 4;
+
+/// What one attempt needs to start others.
+pub struct Nested {
+    ctx: Rc<worker::Context>,
+    db: Rc<Db>,
+    desk: Rc<Desk>,
+    config: Rc<Config>,
+    principal: String,
+    parent: Parent,
+    places: Places,
+}
+
+impl std::fmt::Debug for Nested {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Nested").field("parent", &self.parent).finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+struct Call {
+    name: String,
+    params: Option<Box<RawValue>>,
+    #[serde(default)]
+    options: Options,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Options {
+    idempotency_key: Option<String>,
+    version: Option<u64>,
+    budget_ms: Option<Value>,
+    label: Option<String>,
+}
+
+/// What is read of a nested run's response.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ended {
+    id: String,
+    status: String,
+    result: Option<Box<RawValue>>,
+    error: Option<String>,
+    error_details: Option<Value>,
+}
+
+impl Nested {
+    /// For the attempt of `run_id`, which stands `depth` levels below the top.
+    #[must_use]
+    pub fn new(
+        ctx: Rc<worker::Context>,
+        db: Rc<Db>,
+        desk: Rc<Desk>,
+        config: Rc<Config>,
+        principal: String,
+        run_id: String,
+        depth: u32,
+    ) -> Self {
+        let parent = Parent { run_id, depth: depth.saturating_add(1) };
+        Self { ctx, db, desk, config, principal, parent, places: Places::default() }
+    }
+
+    /// Invokes an export; its result, tagged. Parameters and result cross as plain JSON, as they do
+    /// over HTTP. When the future is dropped the nested run is cancelled, unless it has a key.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not run; what it failed with.
+    pub async fn invoke(&self, arguments: &str) -> Result<String, Fault> {
+        let arrived_at = now_ms();
+        let call: Call = serde_json::from_str(arguments).map_err(|_| {
+            unfit(PATH, "wants (name, params, {idempotencyKey, version, budgetMs, label})")
+        })?;
+        let target = Target::read(&call.name)?;
+        if self.parent.depth > MAX_DEPTH {
+            let message =
+                format!("{target} would be {MAX_DEPTH} levels deep already; nothing was run.");
+            let fault = Fault::new(Code::CapacityExceeded, message).with("depth", MAX_DEPTH);
+            return Err(fault.with_next_step("Invoke fewer packages from within each other."));
+        }
+        let params = match call.params {
+            None => None,
+            Some(params) => {
+                let (plain, _) = value::plain(params.get()).map_err(|error| unfit(PATH, error))?;
+                Some(RawValue::from_string(plain).map_err(|error| unfit(PATH, error))?)
+            }
+        };
+        let Options { idempotency_key, version, budget_ms, label } = call.options;
+        let invocation = Invocation { params, version, budget_ms, label, limits: None };
+        let claim = match idempotency_key {
+            None => None,
+            Some(key) => Some(invocation.claim(&target, "idempotencyKey", key)?),
+        };
+        let (db, config) = (&self.db, &self.config);
+        let mut order =
+            super::order(db, config, &self.principal, &target, invocation, arrived_at).await?;
+        order.claim = claim;
+        order.parent = Some(self.parent.clone());
+        let place = self.places.take(self.config.permit_wait_ms).await?;
+        let (hang_up, aborted) = hang_up();
+        let (sender, receiver) = oneshot::channel();
+        let (ctx, db, desk) = (Rc::clone(&self.ctx), Rc::clone(db), Rc::clone(&self.desk));
+        // In `waitUntil`, so that it outlives a parent that ends for as long as it needs to be stored
+        // as cancelled.
+        self.ctx.wait_until(async move {
+            let answer = ledger::start(&ctx, &db, &desk, &order, aborted).await;
+            drop(place);
+            // The parent may have ended.
+            let _ = sender.send(answer);
+        });
+        let parent_left = HangsUp(Some(hang_up));
+        let answered = receiver
+            .await
+            .map_err(|_| Fault::new(Code::SandboxGone, "The nested run was lost."))??;
+        parent_left.disarm();
+        result_of(&target, &answered.text)
+    }
+}
+
+/// The result of a run that was invoked, tagged; its failure as a program sees a tool's.
+fn result_of(target: &Target, response: &str) -> Result<String, Fault> {
+    let unreadable = |error: String| {
+        Fault::new(Code::ToolFailed, format!("{target}: its answer cannot be read."))
+            .caused_by(error)
+    };
+    let ended: Ended =
+        serde_json::from_str(response).map_err(|error| unreadable(error.to_string()))?;
+    if ended.status == "completed" {
+        let result = ended.result.as_deref().map_or("null", RawValue::get);
+        return value::tagged(result).map_err(|error| unreadable(error.to_string()));
+    }
+    let detail = |name: &str| ended.error_details.as_ref()?.get(name)?.as_str();
+    let message = ended.error.as_deref().unwrap_or("it did not complete");
+    let fault = failed(&target.to_string(), Some("PackageError"), message, detail("code"));
+    Err(fault.with("runId", ended.id))
+}
+
+/// Cancels the nested run when the dispatch is dropped before its answer.
+struct HangsUp(Option<HangUp>);
+
+impl HangsUp {
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for HangsUp {
+    fn drop(&mut self) {
+        if let Some(hang_up) = self.0.take() {
+            hang_up.now("the run that invoked it has ended");
+        }
+    }
+}
+
+/// The places of one parent. Clones share them.
+#[derive(Debug, Clone, Default)]
+struct Places(Rc<RefCell<Taken>>);
+
+#[derive(Debug, Default)]
+struct Taken {
+    count: usize,
+    line: VecDeque<oneshot::Sender<Place>>,
+}
+
+/// A place at work, given on to the first in line when it is dropped.
+#[derive(Debug)]
+struct Place(Places);
+
+impl Places {
+    async fn take(&self, wait_ms: u64) -> Result<Place, Fault> {
+        let waiting = {
+            let mut taken = self.0.borrow_mut();
+            if taken.count < AT_ONCE {
+                taken.count = taken.count.saturating_add(1);
+                None
+            } else {
+                taken.line.retain(|waiter| !waiter.is_canceled());
+                if taken.line.len() >= LINE {
+                    let message = format!(
+                        "{AT_ONCE} runs are at work and the line of {LINE} is full; nothing ran, it \
+                         is safe to retry."
+                    );
+                    let fault = Fault::new(Code::CapacityExceeded, message);
+                    return Err(fault.with("atWork", AT_ONCE).with("line", LINE));
+                }
+                let (sender, receiver) = oneshot::channel();
+                taken.line.push_back(sender);
+                Some(receiver)
+            }
+        };
+        let Some(waiting) = waiting else { return Ok(Place(self.clone())) };
+        let late = sleep_ms(wait_ms).fuse();
+        let waiting = waiting.fuse();
+        pin_mut!(late, waiting);
+        select_biased! {
+            place = waiting => place.map_err(|_| Fault::permit_wait_spent(wait_ms)),
+            () = late => Err(Fault::permit_wait_spent(wait_ms)),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        loop {
+            let next = self.0.0.borrow_mut().line.pop_front();
+            let Some(next) = next else { break };
+            if !next.is_canceled() {
+                // Should the waiter leave in this moment, its place is dropped and given on again.
+                let _ = next.send(Self(self.0.clone()));
+                return;
+            }
+        }
+        let mut taken = self.0.0.borrow_mut();
+        taken.count = taken.count.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Four at once, eight in line, and a place is never lost.
+
+    use super::*;
+    use futures_util::task::noop_waker;
+    use std::task::{Context, Poll};
+
+    #[test]
+    fn a_place_that_is_left_goes_to_the_first_in_line() {
+        let places = Places::default();
+        let mut held: Vec<Place> = Vec::new();
+        for _ in 0..AT_ONCE {
+            places.0.borrow_mut().count += 1;
+            held.push(Place(places.clone()));
+        }
+        let (gone, left) = oneshot::channel();
+        let (sender, mut first) = oneshot::channel();
+        drop(left);
+        places.0.borrow_mut().line.extend([gone, sender]);
+        held.pop();
+        let waker = noop_waker();
+        let Poll::Ready(Ok(place)) = first.poll_unpin(&mut Context::from_waker(&waker)) else {
+            panic!("the first that still waits has it");
+        };
+        assert_eq!(places.0.borrow().count, AT_ONCE);
+        drop((place, held));
+        assert_eq!(places.0.borrow().count, 0);
+    }
+
+    #[test]
+    fn a_failure_is_told_as_the_package_told_it() {
+        let target = Target::read("a/b").unwrap();
+        let response = r#"{"id":"run_1","status":"failed","error":"boom",
+                           "errorDetails":{"code":"HF_E1301"}}"#;
+        let fault = result_of(&target, response).unwrap_err();
+        assert_eq!(fault.code, Code::ToolFailed);
+        assert_eq!(fault.message, "a/b: boom [HF_E1301]");
+        assert_eq!(fault.details["runId"], "run_1");
+        let done = r#"{"id":"run_1","status":"completed","result":{"$":1}}"#;
+        assert!(result_of(&target, done).unwrap().contains('$'));
+    }
+}
