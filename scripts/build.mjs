@@ -19,7 +19,7 @@ import { setUp } from "./setup.mjs";
  * parser; reporting and the tunnel 37 KB; packages with their schemas, and
  * the ledger, 114 KB. The free plan takes 3 MB, and every byte is start-up time.
  */
-export const CEILING_BYTES = 700_000;
+export const CEILING_BYTES = 800_000;
 
 /** sha2 hashes tokens and keys, a few bytes each: its small form is 6 KB less Wasm. */
 const SMALL_SHA2 = `--cfg sha2_backend="soft" --cfg sha2_backend_soft="compact"`;

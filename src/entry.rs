@@ -2,6 +2,7 @@
 //! around these functions stand in `entry.js`.
 
 use crate::api;
+use crate::approvals::{self, Hands};
 use crate::attempt::{self, Order};
 use crate::config::Config;
 use crate::error::Fault;
@@ -48,8 +49,8 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
     api::answer(req, env, ctx).await
 }
 
-/// Once a minute, on the schedule: ends the runs whose attempt is dead, forgets keys that have had
-/// their time.
+/// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
+/// decided about, forgets keys that have had their time.
 ///
 /// # Errors
 ///
@@ -57,11 +58,16 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 #[wasm_bindgen(this)]
 pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
     let (env, ctx) = surroundings(&this)?;
-    let desk = Desk::of(&env, Rc::new(ctx));
+    let ctx = Rc::new(ctx);
+    let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
     let swept = async {
-        let db = Db::of(&env)?;
+        let db = Rc::new(Db::of(&env)?);
+        let config = Rc::new(Config::of(&env)?);
+        let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
-        ledger::prune(&db, Config::of(&env)?.ledger_retention_ms).await
+        let desk = Rc::clone(&desk);
+        approvals::sweep(&Hands { ctx, db: Rc::clone(&db), config, desk }).await?;
+        ledger::prune(&db, retention_ms).await
     }
     .await;
     if let Err(fault) = swept {

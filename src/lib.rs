@@ -5,6 +5,7 @@
 //! | [`api`] | HTTP: one file a resource |
 //! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
+//! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
@@ -23,6 +24,7 @@
 //! `tests/the_rules_are_pure.rs` holds that.
 
 pub mod api;
+pub mod approvals;
 pub mod attempt;
 pub mod auth;
 pub mod code;

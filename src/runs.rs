@@ -13,12 +13,13 @@ use crate::platform::random;
 use crate::report::desk::{Circumstances, Desk};
 use crate::run::limits::Limits;
 use crate::run::log::Line;
-use crate::run::outcome::{RunView, Status, Timing};
+use crate::run::outcome::{Question, RunView, Status, Timing};
 use crate::run::surface::Surface;
 use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
 use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
+use crate::store::{approvals, journal};
 use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -114,6 +115,9 @@ pub fn order(
         limits,
         arrived_at,
         fence: 1,
+        hold_ms: 0,
+        origin: String::new(),
+        resumes: false,
         claim: None,
         parent: None,
         package: None,
@@ -145,6 +149,26 @@ pub async fn start(
             return end_lost(db, desk, &order.run_id, order.fence, fault, None).await;
         }
     };
+    unpacked(answer)
+}
+
+/// Whether an answer is that of a run that waits for people.
+#[must_use]
+pub fn waits(answer: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        status: String,
+    }
+    serde_json::from_str::<Head>(answer)
+        .is_ok_and(|head| head.status == Status::WaitingApproval.as_str())
+}
+
+/// What an attempt answered: a response, or why there is none.
+///
+/// # Errors
+///
+/// That.
+pub fn unpacked(answer: String) -> Result<String, Fault> {
     match answer.strip_prefix(REFUSED) {
         Some(fault) => Err(unpack(fault)),
         None => Ok(answer),
@@ -189,11 +213,28 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
         return Ok(response);
     }
     let now = now_ms();
-    if row.status == Status::Running.as_str() && row.lease_until < now {
+    if row.status == Status::Running.as_str()
+        && row.lease_until < now
+        && !journal::survives(db, id).await?
+    {
         return sweep_one(db, desk, &row, now).await;
     }
     let lines = table::logged(db, id).await?;
-    Ok(view_of(&row, lines.as_deref(), None, now))
+    let questions = match row.status == Status::Running.as_str() {
+        // It may wait with its sandbox held.
+        true => Vec::new(),
+        false => questions_of(db, id, now).await?,
+    };
+    Ok(view_of(&row, lines.as_deref(), None, &questions, now))
+}
+
+/// What people have to answer for a run that waits for them.
+async fn questions_of(db: &Db, id: &str, now: u64) -> Result<Vec<Question>, Fault> {
+    let kept = journal::recording(db, id).await?.map(|stored| stored.request);
+    let order = kept.and_then(|kept| serde_json::from_str::<Order>(&kept).ok());
+    let origin = order.map(|order| order.origin).unwrap_or_default();
+    let rows = approvals::of_run(db, id, now).await?;
+    Ok(rows.iter().filter(|row| row.state == "open").map(|row| row.question(&origin)).collect())
 }
 
 /// The response of a run that ended; one of an older form in the form of today.
@@ -286,6 +327,11 @@ fn summary(row: &Row) -> Value {
 ///
 /// As [`get`].
 pub async fn cancel(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<String, Fault> {
+    let Some(row) = table::find(db, principal, id).await? else { return Err(not_found(id)) };
+    if let Some(fence) = journal::claim_to_end(db, &row.id, now_ms()).await? {
+        let fault = Fault::new(Code::Cancelled, "The run was cancelled: it was asked to end.");
+        return end_lost(db, desk, id, fence, fault, None).await;
+    }
     if table::ask_cancel(db, principal, id).await? {
         // The attempt looks every two seconds; one that is dead is found by its lease.
         for _ in 0..40 {
@@ -307,7 +353,9 @@ pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
     let now = now_ms();
     let rows = table::lost(db, now, SWEEP_AT_ONCE).await?;
     for row in &rows {
-        sweep_one(db, desk, row, now).await?;
+        if !journal::survives(db, &row.id).await? {
+            sweep_one(db, desk, row, now).await?;
+        }
     }
     db.run(&permits::prune(now)).await?;
     Ok(rows.len())
@@ -337,7 +385,7 @@ async fn end_lost(
         return Err(fault);
     };
     let lines = table::logged(db, id).await?;
-    let response = view_of(&row, lines.as_deref(), Some(&fault), now);
+    let response = view_of(&row, lines.as_deref(), Some(&fault), &[], now);
     let kind = fault.kind().word();
     let mut statements = Vec::new();
     let mut writes_as = fence;
@@ -345,10 +393,12 @@ async fn end_lost(
         statements.push(table::take_over(id, fence, taken_at));
         writes_as = fence.saturating_add(1);
     }
+    statements.push(approvals::drop_open(id, writes_as, now));
+    statements.extend(journal::forget(id, writes_as));
     statements.extend(table::end(&table::Ending {
         id,
         fence: writes_as,
-        status: Status::Failed,
+        status: ended_as(&fault),
         error: Some((fault.code.entry().code, &kind)),
         ended_at: now,
         response: &response,
@@ -368,11 +418,17 @@ async fn end_lost(
 }
 
 /// A run without a stored response: as it stands, or as `fault` ends it.
-fn view_of(row: &Row, lines: Option<&str>, fault: Option<&Fault>, now: u64) -> String {
+fn view_of(
+    row: &Row,
+    lines: Option<&str>,
+    fault: Option<&Fault>,
+    questions: &[Question],
+    now: u64,
+) -> String {
     let lines: Vec<Line> =
         lines.and_then(|lines| serde_json::from_str(lines).ok()).unwrap_or_default();
     let status = match fault {
-        Some(_) => Status::Failed,
+        Some(fault) => ended_as(fault),
         None => Status::parse(&row.status).unwrap_or(Status::Running),
     };
     let ended_at = fault.map(|_| now).or(row.ended_at);
@@ -383,6 +439,7 @@ fn view_of(row: &Row, lines: Option<&str>, fault: Option<&Fault>, now: u64) -> S
         result: None,
         error: fault.map(|fault| fault.message.as_str()),
         error_details: fault.map(Fault::to_json),
+        approvals: questions,
         emitted: &[],
         logs: &lines,
         warnings: &[],
@@ -396,6 +453,11 @@ fn view_of(row: &Row, lines: Option<&str>, fault: Option<&Fault>, now: u64) -> S
         ended_at,
     };
     serde_json::to_string(&view).unwrap_or_else(|_| "{}".to_owned())
+}
+
+/// How a run has ended that ends so.
+fn ended_as(fault: &Fault) -> Status {
+    if fault.code == Code::Cancelled { Status::Cancelled } else { Status::Failed }
 }
 
 fn surface_of(word: &str) -> Surface {

@@ -219,7 +219,9 @@ proptest! {
 
     #[test]
     fn any_arguments(
-        tool in select(vec!["execute", "run_get", "run_list", "package_list", "package_invoke"]),
+        tool in select(vec![
+            "execute", "run_get", "run_list", "package_list", "package_invoke", "resume",
+        ]),
         arguments in json_value(),
         cut in option::of(0_usize..400),
     ) {

@@ -110,7 +110,7 @@ fn a_waiting_run_says_whom_to_ask_and_where() {
         assert_eq!(body["result"]["structuredContent"], run);
         assert!(text_of(&body).starts_with(
             "Waiting for approval. Ask the user to open \
-             https://holdfast.example/approvals/apr_1 , then call run_get with runId run_7f.\n\n{"
+             https://holdfast.example/approvals/apr_1 , then call resume with runId run_7f.\n\n{"
         ));
     }
 }

@@ -64,7 +64,8 @@ fn execute_names_what_is_connected_and_where_longer_work_goes() {
 fn the_list_is_in_order_and_each_tool_is_whole() {
     let tools = listed(&guide());
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["execute", "run_get", "run_list", "package_list", "package_invoke"]);
+    let expected = ["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"];
+    assert_eq!(names, expected);
     for tool in &tools {
         let name = &tool["name"];
         assert!(tool["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}");
@@ -337,5 +338,7 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
     assert_eq!(error["code"], -32602);
     assert_eq!(error["message"], "Unknown tool: Execute.");
     assert_eq!(error["data"]["code"], "HF_E1601");
-    assert!(error["data"]["nextStep"].as_str().unwrap().contains("execute, run_get, run_list"));
+    assert!(
+        error["data"]["nextStep"].as_str().unwrap().contains("execute, run_get, run_list, package_list, package_invoke, resume")
+    );
 }

@@ -24,6 +24,14 @@ pub async fn require(app: &App, req: &Request, scope: &str) -> Result<Principal,
     Err(missing(scope))
 }
 
+/// The id of a request's token, for whoever wants to know who it was; the admin token has none.
+#[must_use]
+pub fn token_id(req: &Request) -> Option<String> {
+    let header = req.headers().get("authorization").ok().flatten()?;
+    let (id, _) = auth::split(auth::bearer(&header)?)?;
+    Some(id.to_owned())
+}
+
 /// The fault of a token that lacks a scope.
 #[must_use]
 pub fn missing(scope: &str) -> Fault {

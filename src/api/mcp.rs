@@ -3,9 +3,11 @@
 
 use super::streaming::{self, Framing, RunAnswer};
 use super::{App, auth, body, internal, ledger};
+use crate::approvals;
 use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
+use crate::ledger::Answered;
 use crate::mcp::{
     Access, Answer, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read, Reply,
     Stream, Tool, ToolAnswer, ToolOutcome,
@@ -61,7 +63,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
         Read::List(list) => respond(list.answer(&guide(app))),
-        Read::Call(call) => run_tool(app, &principal, *call).await,
+        Read::Call(call) => run_tool(app, &principal, *call, super::origin(&req)).await,
     }
 }
 
@@ -74,7 +76,12 @@ fn guide(app: &App) -> Guide {
     }
 }
 
-async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Response, Fault> {
+async fn run_tool(
+    app: &App,
+    principal: &Principal,
+    call: Call,
+    origin: String,
+) -> Result<Response, Fault> {
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
         _ => None,
@@ -104,7 +111,7 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
                 Ok(Order { claim, ..order })
             });
             match order {
-                Ok(order) => open(app, order, call.reply).await,
+                Ok(order) => open(app, Order { origin, ..order }, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
@@ -126,6 +133,13 @@ async fn run_tool(app: &App, principal: &Principal, call: Call) -> Result<Respon
         Tool::RunGet(get) => {
             let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
             respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::Resume(resume) => {
+            let (name, run) = (&principal.name, &resume.run_id);
+            let wait_ms = approvals::RESUME_WAIT_MS;
+            let came = approvals::resume(&app.hands(), name, run, wait_ms).await;
+            let answered = came.map(|text| Answered { text, replayed: false });
+            respond(call.reply.answer(&tool_answer(&answered)))
         }
         Tool::RunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());

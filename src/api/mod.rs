@@ -2,16 +2,19 @@
 //!
 //! A handler gives [`Answer`]s or a [`Fault`]; the one place that turns a fault into HTTP is here.
 
+pub mod approvals;
 pub mod auth;
 pub mod body;
 pub mod health;
 pub mod ledger;
 pub mod mcp;
 pub mod packages;
+pub mod policies;
 pub mod runs;
 pub mod streaming;
 pub mod tokens;
 
+use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::random;
@@ -34,6 +37,19 @@ pub struct App {
     pub db: Rc<Db>,
     /// Where faults of ours go.
     pub desk: Rc<Desk>,
+}
+
+impl App {
+    /// What taking up a run needs.
+    #[must_use]
+    pub fn hands(&self) -> Hands {
+        Hands {
+            ctx: Rc::clone(&self.ctx),
+            db: Rc::clone(&self.db),
+            config: Rc::clone(&self.config),
+            desk: Rc::clone(&self.desk),
+        }
+    }
 }
 
 /// Answers a request. What goes wrong is an answer of the catalogue.
@@ -89,6 +105,34 @@ async fn route(
             allow(&req, &[Method::Post])?;
             runs::cancel(&app, &req, id).await
         }
+        ["v1", "runs", id, "resume"] => {
+            allow(&req, &[Method::Post])?;
+            approvals::resume(&app, &req, id).await
+        }
+        ["v1", "approvals"] => {
+            allow(&req, &[Method::Get])?;
+            approvals::list(&app, &req).await
+        }
+        ["v1", "approvals", id] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                approvals::decide(&app, req, id).await
+            } else {
+                approvals::get(&app, &req, id).await
+            }
+        }
+        ["v1", "policies"] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            match req.method() {
+                Method::Put => policies::put(&app, req).await,
+                Method::Delete => policies::remove(&app, &req).await,
+                _ => policies::get(&app, &req).await,
+            }
+        }
+        ["v1", "policies", "test"] => {
+            allow(&req, &[Method::Post])?;
+            policies::test(&app, req).await
+        }
         ["v1", "packages"] => {
             allow(&req, &[Method::Get])?;
             packages::list(&app, &req).await
@@ -124,6 +168,32 @@ async fn route(
             Err(Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}.")))
         }
     }
+}
+
+/// A parameter of the query in whole seconds, as milliseconds, at most `most_ms`; the only one that
+/// the resource has.
+fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault> {
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let mut found = None;
+    for (key, value) in url.query_pairs() {
+        if key != name {
+            return Err(Fault::invalid("query", format!("has the one parameter {name}")));
+        }
+        let ms = value.parse::<u64>().ok().and_then(|seconds| seconds.checked_mul(1_000));
+        match ms {
+            Some(ms) if ms <= most_ms => found = Some(ms),
+            _ => {
+                let what = format!("must be whole seconds from 0 to {}", most_ms.div_euclid(1_000));
+                return Err(Fault::invalid(name, what));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Where this deployment is reached, as the request says: of the links that it gives.
+fn origin(req: &Request) -> String {
+    req.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
 /// Refuses a method that the resource does not have.

@@ -7,7 +7,10 @@ use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
 use worker::{Request, Response};
 
-/// `POST /v1/runs`: runs a program and answers its end. Open after a second, the answer is
+/// How long a live sandbox is kept for people at most, in milliseconds.
+const MAX_HOLD_MS: u64 = 50_000;
+
+/// `POST /v1/runs?hold=`: runs a program and answers its end. Open after a second, the answer is
 /// streamed; a hang-up cancels the run.
 ///
 /// # Errors
@@ -17,10 +20,13 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let arrived_at = now_ms();
     let principal = auth::require(app, &req, "execute").await?;
     let request: RunRequest = body::json(&mut req).await?;
+    let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
     let claim = ledger::of_header(&req, ledger::Wanted::of_run(&request))?;
-    let mut order =
-        runs::order(&app.config, &principal.name, Surface::Execute, request, arrived_at)?;
+    let name = &principal.name;
+    let mut order = runs::order(&app.config, name, Surface::Execute, request, arrived_at)?;
     order.claim = claim;
+    order.hold_ms = hold_ms;
+    order.origin = super::origin(&req);
     streaming::answer(app, order).await
 }
 

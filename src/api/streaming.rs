@@ -11,6 +11,7 @@ use crate::error::Fault;
 use crate::ledger::{self, Answered};
 use crate::platform::clock::sleep_ms;
 use crate::platform::exports::{HangUp, hang_up};
+use crate::runs;
 use crate::store::runs as table;
 use futures_channel::oneshot;
 use futures_util::future::{FutureExt as _, LocalBoxFuture};
@@ -80,14 +81,18 @@ impl Framing for JsonFraming {
 pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
     let (hang_up, aborted) = hang_up();
     let (sender, receiver) = oneshot::channel();
-    let ctx = Rc::clone(&app.ctx);
-    let db = Rc::clone(&app.db);
+    let (ctx, db, hands) = (Rc::clone(&app.ctx), Rc::clone(&app.db), app.hands());
     let keyed = order.claim.is_some().then(|| order.run_id.clone());
     let desk = Rc::clone(&app.desk);
     app.ctx.wait_until(async move {
         let answer = ledger::start(&ctx, &db, &desk, &order, aborted).await;
+        let waits = answer.as_ref().is_ok_and(|answered| runs::waits(&answered.text));
         // The caller may have left; the outcome is stored all the same.
         let _ = sender.send(answer);
+        if waits {
+            // Somebody may have decided while it parked.
+            hands.take_up(&order.run_id).await;
+        }
     });
     let mut answer: LocalBoxFuture<'static, RunAnswer> = async move {
         match receiver.await {

@@ -1,5 +1,6 @@
 //! A message of the harness (`docs/sandbox.md`, Messages to the host), read as one reads a request.
 
+use crate::run::journal::Event;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -19,6 +20,21 @@ pub struct Message {
     /// The argument, tagged JSON; `null` is an argument too.
     #[serde(default, deserialize_with = "present")]
     pub args: Option<Box<RawValue>>,
+    /// The harness's hash of both.
+    #[serde(default)]
+    pub hash: String,
+    /// How many events were delivered before the call.
+    #[serde(default)]
+    pub at: u64,
+    /// How many events were sent before this message.
+    #[serde(default)]
+    pub base: u64,
+    /// Events since the last message.
+    #[serde(default)]
+    pub events: Vec<Event>,
+    /// How far a replay is.
+    #[serde(default)]
+    pub delivered: Option<u64>,
     /// What a step's function gave, as a reply.
     #[serde(default)]
     pub reply: Option<Box<RawValue>>,
@@ -58,6 +74,9 @@ where
 /// The longest path of a tool; longer ones name nothing.
 const MAX_PATH_BYTES: usize = 512;
 
+/// 53 bits in base 36, and room to spare.
+const MAX_HASH_BYTES: usize = 64;
+
 impl Message {
     /// Reads a message.
     ///
@@ -66,6 +85,9 @@ impl Message {
     /// What is wrong with it: the harness is ours, so it was tampered with.
     pub fn read(text: &str) -> Result<Self, String> {
         let message: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if message.hash.len() > MAX_HASH_BYTES {
+            return Err(format!("a hash of {} bytes", message.hash.len()));
+        }
         if message.path.len() > MAX_PATH_BYTES {
             return Err(format!("a path of {} bytes", message.path.len()));
         }

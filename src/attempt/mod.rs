@@ -4,8 +4,10 @@
 //! commands. Whoever starts an attempt gets back the response as it was stored.
 
 pub mod driver;
+pub mod memory;
 pub mod message;
 pub mod order;
+pub mod people;
 pub mod permit;
 pub mod program;
 pub mod recorder;

@@ -37,6 +37,59 @@ pub struct Order {
     /// The export of a package, in place of the program.
     #[serde(default)]
     pub package: Option<PackageOrder>,
+    /// How long the live sandbox is kept when only people are waited for, before the run parks.
+    #[serde(default)]
+    pub hold_ms: u64,
+    /// Of the links to approvals: `https://holdfast.example.com`.
+    #[serde(default)]
+    pub origin: String,
+    /// It goes on from the run's record; its rows and its permit are there.
+    #[serde(default)]
+    pub resumes: bool,
+}
+
+impl Order {
+    /// The order as a record keeps it, JSON: without the program and its parameters, which have a
+    /// row of their own, and without the key, which is claimed once.
+    ///
+    /// # Errors
+    ///
+    /// Never in an expected way.
+    pub fn kept(&self) -> Result<String, serde_json::Error> {
+        let null = RawValue::from_string("null".to_owned())?;
+        serde_json::to_string(&Self {
+            source: String::new(),
+            params: null,
+            claim: None,
+            run_id: self.run_id.clone(),
+            principal: self.principal.clone(),
+            surface: self.surface,
+            label: self.label.clone(),
+            limits: self.limits.clone(),
+            arrived_at: self.arrived_at,
+            fence: self.fence,
+            parent: self.parent.clone(),
+            package: self.package.clone(),
+            hold_ms: 0,
+            origin: self.origin.clone(),
+            resumes: true,
+        })
+    }
+
+    /// Reads an order that a record kept, for the attempt that has `fence`.
+    ///
+    /// # Errors
+    ///
+    /// When it is none.
+    pub fn recalled(
+        kept: &str,
+        source: String,
+        params: String,
+        fence: u64,
+    ) -> Result<Self, serde_json::Error> {
+        let order: Self = serde_json::from_str(kept)?;
+        Ok(Self { source, params: RawValue::from_string(params)?, fence, ..order })
+    }
 }
 
 /// Where a run stands that another started.

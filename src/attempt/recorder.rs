@@ -2,9 +2,12 @@
 //!
 //! Statements are queued in order and sent in batches, one batch at a time, so that the stored
 //! part is always a beginning of the one true history. Reads never wait for it; effects, and the
-//! end of the run, wait until everything before them is stored.
+//! end of the run, wait until everything before them is stored. The entries of the journal that wait
+//! together are written as one text. When its rows change nothing, another attempt has the fence:
+//! then nothing further is written, and whoever waits for it never goes on.
 
 use crate::store::db::{Db, Statement, StoreError};
+use crate::store::journal;
 use futures_channel::oneshot;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -18,8 +21,10 @@ const MAX_BATCH_BYTES: usize = 4_000_000;
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<Statement>,
-    /// How many statements were ever queued, and how many of them are stored.
+    waiting: VecDeque<Item>,
+    /// The next row of the journal.
+    seq: u64,
+    /// How many items were ever queued, and how many of them are stored.
     queued: u64,
     stored: u64,
     /// Rows that the last statement changed.
@@ -27,25 +32,67 @@ struct Queue {
     listeners: Vec<(u64, oneshot::Sender<()>)>,
 }
 
+/// What waits to be stored.
+#[derive(Debug)]
+enum Item {
+    Statement(Statement),
+    /// An entry of the journal, one line without its end.
+    Entry(String),
+}
+
+impl Item {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Statement(statement) => statement.weight(),
+            Self::Entry(line) => line.len(),
+        }
+    }
+}
+
+/// What one write sends.
+#[derive(Default)]
+struct Batch {
+    statements: Vec<Statement>,
+    /// The first so many are the journal's, which the fence must let through.
+    fenced: usize,
+    items: usize,
+}
+
 /// The queue of one attempt. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     db: Rc<Db>,
+    run: Rc<str>,
+    fence: u64,
     queue: Rc<RefCell<Queue>>,
 }
 
 impl Recorder {
-    /// An empty queue in front of `db`.
+    /// An empty queue in front of `db`, for the attempt of `run` that has `fence`.
     #[must_use]
-    pub fn new(db: Rc<Db>) -> Self {
-        Self { db, queue: Rc::default() }
+    pub fn new(db: Rc<Db>, run: &str, fence: u64) -> Self {
+        Self { db, run: run.into(), fence, queue: Rc::default() }
+    }
+
+    /// The journal goes on with the row `seq`.
+    pub fn resume_at(&self, seq: u64) {
+        self.queue.borrow_mut().seq = seq;
     }
 
     /// Queues statements, in order.
     pub fn push(&self, statements: impl IntoIterator<Item = Statement>) {
+        self.queue_all(statements.into_iter().map(Item::Statement));
+    }
+
+    /// Queues entries of the journal, one line each.
+    pub fn append(&self, lines: impl IntoIterator<Item = String>) {
+        self.queue_all(lines.into_iter().map(Item::Entry));
+    }
+
+    fn queue_all(&self, items: impl Iterator<Item = Item>) {
         let mut queue = self.queue.borrow_mut();
-        for statement in statements {
-            queue.waiting.push_back(statement);
+        for item in items {
+            queue.waiting.push_back(item);
             queue.queued = queue.queued.saturating_add(1);
         }
     }
@@ -87,21 +134,24 @@ impl Recorder {
     /// When D1 refuses the batch twice; then none of it is stored.
     pub async fn write(&self) -> Result<(), StoreError> {
         let batch = self.take();
-        if batch.is_empty() {
+        if batch.statements.is_empty() {
             return Ok(());
         }
-        let changes = match self.db.batch(&batch).await {
+        let changes = match self.db.batch(&batch.statements).await {
             Ok(changes) => changes,
             // Every statement of an attempt can be written twice: once more for a passing fault.
             Err(first) => self
                 .db
-                .batch(&batch)
+                .batch(&batch.statements)
                 .await
                 .map_err(|second| StoreError(format!("{first}; again: {second}")))?,
         };
+        if changes.iter().take(batch.fenced).any(|changed| *changed == 0) {
+            return Err(StoreError("another attempt has the run".to_owned()));
+        }
         let mut queue = self.queue.borrow_mut();
         queue.changed = changes.last().copied().unwrap_or_default();
-        queue.stored = queue.stored.saturating_add(u64::try_from(batch.len()).unwrap_or(0));
+        queue.stored = queue.stored.saturating_add(u64::try_from(batch.items).unwrap_or(0));
         let stored = queue.stored;
         let (heard, waiting) =
             std::mem::take(&mut queue.listeners).into_iter().partition(|(upto, _)| *upto <= stored);
@@ -115,19 +165,36 @@ impl Recorder {
         Ok(())
     }
 
-    fn take(&self) -> Vec<Statement> {
+    fn take(&self) -> Batch {
         let mut queue = self.queue.borrow_mut();
-        let mut batch = Vec::new();
+        let mut batch = Batch::default();
+        let mut journal = String::new();
         let mut bytes = 0_usize;
-        while batch.len() < MAX_BATCH
+        while batch.items < MAX_BATCH
             && let Some(next) = queue.waiting.front()
         {
             let weight = next.weight();
-            if !batch.is_empty() && bytes.saturating_add(weight) > MAX_BATCH_BYTES {
+            if batch.items > 0 && bytes.saturating_add(weight) > MAX_BATCH_BYTES {
                 break;
             }
             bytes = bytes.saturating_add(weight);
-            batch.extend(queue.waiting.pop_front());
+            batch.items = batch.items.saturating_add(1);
+            match queue.waiting.pop_front() {
+                Some(Item::Statement(statement)) => batch.statements.push(statement),
+                Some(Item::Entry(line)) => {
+                    journal.push_str(&line);
+                    journal.push('\n');
+                }
+                None => break,
+            }
+        }
+        if !journal.is_empty() {
+            let mut rows = journal::append(&self.run, self.fence, queue.seq, &journal);
+            batch.fenced = rows.len();
+            queue.seq = queue.seq.saturating_add(u64::try_from(rows.len()).unwrap_or(0));
+            // First, while the run is still this attempt's: the last statements may end it.
+            rows.append(&mut batch.statements);
+            batch.statements = rows;
         }
         batch
     }

@@ -286,6 +286,20 @@ catalogue! {
         shape: "The package {package} has no {what}; it has {exports}.",
         next: "Call one of the exports that the message names.",
     }
+    /// No approval of this principal has the id.
+    ApprovalNotFound = "HF_E1015" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such approval",
+        shape: "There is no approval {id}.",
+        next: "List what waits with GET /v1/approvals, with a token of the run's own principal.",
+    }
+    /// Another decision was first.
+    ApprovalStands = "HF_E1016" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The approval is decided already",
+        shape: "The call of {tool} is {state} already; that stands.",
+        next: "Read what stands in the error's approval and run. A decision is not changed; cancel the run to stop what follows.",
+    }
     /// A variable or binding is missing or wrong.
     ConfigurationInvalid = "HF_E1050" {
         ConfigurationInvalid, Ours, 503, FixConfiguration, No,

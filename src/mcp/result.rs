@@ -228,7 +228,7 @@ impl<'a> Told<'a> {
             .collect();
         let id = self.id.as_deref().filter(|_| !addresses.is_empty())?;
         Some(format!(
-            "Waiting for approval. Ask the user to open {} , then call run_get with runId {id}.\
+            "Waiting for approval. Ask the user to open {} , then call resume with runId {id}.\
              \n\n{structured}",
             addresses.join(" , ")
         ))

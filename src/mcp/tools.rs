@@ -3,12 +3,14 @@
 mod execute;
 mod package_invoke;
 mod package_list;
+mod resume;
 mod run_get;
 mod run_list;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
 pub use package_list::PackageList;
+pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
 
@@ -17,8 +19,14 @@ use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 5] =
-    [execute::NAME, run_get::NAME, run_list::NAME, package_list::NAME, package_invoke::NAME];
+const NAMES: [&str; 6] = [
+    execute::NAME,
+    run_get::NAME,
+    run_list::NAME,
+    package_list::NAME,
+    package_invoke::NAME,
+    resume::NAME,
+];
 
 /// What the descriptions say that differs from one deployment or principal to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +53,8 @@ pub enum Tool {
     PackageList(PackageList),
     /// Invokes an export of a package.
     PackageInvoke(PackageInvoke),
+    /// Waits for a run to go on.
+    Resume(Resume),
 }
 
 /// Why a call is none.
@@ -70,6 +80,7 @@ impl Tool {
             run_list::NAME => RunList::read(arguments()).map(Self::RunList),
             package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
             package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
+            resume::NAME => Resume::read(arguments()).map(Self::Resume),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -82,6 +93,7 @@ impl Tool {
             Self::Execute(_) => execute::NAME,
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
+            Self::Resume(_) => resume::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
         }
@@ -92,7 +104,7 @@ impl Tool {
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) | Self::PackageInvoke(_) => "execute",
+            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) => "execute",
             Self::RunGet(_) | Self::RunList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
@@ -112,6 +124,7 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         run_list::definition(),
         package_list::definition(),
         package_invoke::definition(),
+        resume::definition(),
     ]
 }
 

@@ -71,6 +71,19 @@ impl Log {
         }
     }
 
+    /// A log that goes on from stored lines: those of a run that has not ended, none of which is
+    /// missing, so that a line's place is its number.
+    #[must_use]
+    pub fn resumed(lines: Vec<Line>) -> Self {
+        let mut lines = lines;
+        let mut bytes = 0_usize;
+        for (line, number) in lines.iter_mut().zip(0_u64..) {
+            line.number = number;
+            bytes = bytes.saturating_add(line.text.len());
+        }
+        Self { lines, bytes }
+    }
+
     /// The lines in order.
     #[must_use]
     pub fn lines(&self) -> &[Line] {

@@ -47,6 +47,24 @@ pub enum Event {
         /// What it failed with, if it did.
         fault: Option<Fault>,
     },
+    /// A person has to decide about a call that was commanded: nothing was called.
+    DispatchWaits {
+        /// Its number.
+        n: u32,
+    },
+    /// The program asks again for a call that waits for a person, or that is recorded without an
+    /// answer.
+    DispatchAgain {
+        /// Its number.
+        n: u32,
+    },
+    /// The program waits for people only; its time stands still.
+    Quiet,
+    /// The program was told to park.
+    ParkTold,
+    /// A replay came further by a recorded settlement: compute that was granted before is granted
+    /// again.
+    Replayed,
     /// The sandbox answered.
     Evaluated(End),
     /// The sandbox could not be made, or was lost; told by whoever recognised the platform's words.
@@ -103,6 +121,10 @@ struct Call {
 
 #[derive(Debug)]
 enum CallState {
+    /// Recorded by an earlier attempt, without an answer.
+    Recorded,
+    /// Waits for a person.
+    Waiting,
     /// Waits for a place in flight.
     InLine,
     /// Called at this time.
@@ -123,7 +145,14 @@ pub struct Run {
     called: u64,
     warnings: Vec<String>,
     clock: Clock,
+    /// Since when only people are waited for, and how long that took before.
+    quiet_since: Option<u64>,
+    people_ms: u64,
+    park_told: bool,
 }
+
+/// A call of an earlier attempt: the tool, and once it has answered what it failed with, if it did.
+pub type Recorded = (String, Option<Option<Fault>>);
 
 /// Sums up where the time went.
 #[derive(Debug)]
@@ -148,6 +177,9 @@ impl Run {
             line: VecDeque::new(),
             called: 0,
             warnings: Vec::new(),
+            quiet_since: None,
+            people_ms: 0,
+            park_told: false,
             clock: Clock {
                 loaded_ms: 0,
                 tools_ms: 0,
@@ -156,6 +188,21 @@ impl Run {
                 ended_at: None,
             },
         }
+    }
+
+    /// A run that goes on from its record. What was called counts towards its limits.
+    #[must_use]
+    pub fn resumed(limits: Limits, now: u64, recorded: Vec<(u32, Recorded)>) -> Self {
+        let mut run = Self::new(limits, now);
+        for (n, (path, answer)) in recorded {
+            run.called = run.called.saturating_add(1);
+            let state = match answer {
+                Some(fault) => CallState::Answered(fault.map(Box::new)),
+                None => CallState::Recorded,
+            };
+            run.calls.insert(n, Call { path, state });
+        }
+        run
     }
 
     /// Takes an event and says what to do. `now` is Unix ms.
@@ -167,6 +214,13 @@ impl Run {
                 self.arrived(now, n, path, argument_bytes, &mut commands);
             }
             Event::DispatchReturned { n, fault } => self.returned(now, n, fault, &mut commands),
+            Event::DispatchWaits { n } => self.waits(now, n, &mut commands),
+            Event::DispatchAgain { n } => self.again(now, n, &mut commands),
+            Event::Quiet => {
+                self.quiet_since.get_or_insert(now);
+            }
+            Event::ParkTold => self.park_told = true,
+            Event::Replayed => self.watch.last_returned_at = Some(now),
             Event::Evaluated(end) => self.evaluated(now, end, &mut commands),
             Event::SandboxFailed(fault) => {
                 self.decide(now, Outcome::Failed(fault), false, &mut commands);
@@ -213,6 +267,12 @@ impl Run {
             }
         };
         left.clamp(1, POLL_MS)
+    }
+
+    /// Whether the run knows the call, answered or not.
+    #[must_use]
+    pub fn is_answered(&self, n: u32) -> bool {
+        self.calls.get(&n).is_some_and(|call| matches!(call.state, CallState::Answered(_)))
     }
 
     /// Whether the outcome is decided: from then on no effect may begin.
@@ -264,6 +324,7 @@ impl Run {
     ) {
         // A call is proof that the program runs, whatever order the events came in.
         self.loaded(now);
+        self.people_decided(now);
         if !matches!(self.state, State::Watching) {
             commands.push(Command::Refuse { n, fault: ended_already(&path) });
             return;
@@ -332,6 +393,45 @@ impl Run {
         u64::try_from(self.calls.values().filter(called).count()).unwrap_or(u64::MAX)
     }
 
+    /// A call waits for a person: it holds no place in flight, and the budget stands.
+    fn waits(&mut self, now: u64, n: u32, commands: &mut Vec<Command>) {
+        if let Some(call) = self.calls.get_mut(&n)
+            && matches!(call.state, CallState::Called(_))
+        {
+            call.state = CallState::Waiting;
+            self.advance_line(now, commands);
+        }
+    }
+
+    fn again(&mut self, now: u64, n: u32, commands: &mut Vec<Command>) {
+        self.loaded(now);
+        self.people_decided(now);
+        let Some(call) = self.calls.get_mut(&n) else { return };
+        if !matches!(self.state, State::Watching) {
+            commands.push(Command::Refuse { n, fault: ended_already(&call.path) });
+            return;
+        }
+        match call.state {
+            CallState::Recorded => {
+                self.watch.arrived();
+                self.clock.tools_since.get_or_insert(now);
+            }
+            CallState::Waiting => {}
+            CallState::InLine | CallState::Called(_) | CallState::Answered(_) => return,
+        }
+        call.state = CallState::InLine;
+        self.line.push_back(n);
+        self.advance_line(now, commands);
+    }
+
+    /// The program's time goes on.
+    fn people_decided(&mut self, now: u64) {
+        self.park_told = false;
+        if let Some(since) = self.quiet_since.take() {
+            self.people_ms = self.people_ms.saturating_add(now.saturating_sub(since));
+        }
+    }
+
     fn returned(&mut self, now: u64, n: u32, fault: Option<Fault>, commands: &mut Vec<Command>) {
         let Some(call) = self.calls.get_mut(&n) else { return };
         if !matches!(call.state, CallState::Called(_)) {
@@ -386,7 +486,10 @@ impl Run {
                         ));
                     }
                 }
-                let outcome = self.outcome_of(end.kind);
+                let outcome = match end.kind {
+                    EndKind::Parked if self.park_told => Outcome::Parked,
+                    kind => self.outcome_of(kind),
+                };
                 self.decide(now, outcome, false, commands);
             }
         }
@@ -575,7 +678,11 @@ impl Run {
     }
 
     fn ceiling_left(&self, now: u64) -> u64 {
-        let since = now.saturating_sub(self.watch.started_at);
+        let quiet_ms = self.quiet_since.map_or(0, |since| now.saturating_sub(since));
+        let since = now
+            .saturating_sub(self.watch.started_at)
+            .saturating_sub(self.people_ms)
+            .saturating_sub(quiet_ms);
         self.limits.ceiling_ms.saturating_sub(since)
     }
 

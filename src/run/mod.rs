@@ -6,6 +6,7 @@
 //! operations: neighbours can be equal.
 
 pub mod end;
+pub mod journal;
 pub mod limits;
 pub mod log;
 pub mod machine;

@@ -16,6 +16,8 @@ pub enum Outcome {
     Failed(Fault),
     /// The caller left or asked for the end.
     Cancelled(Fault),
+    /// Not an end: the attempt is over, the run waits for people.
+    Parked,
 }
 
 impl Outcome {
@@ -26,6 +28,7 @@ impl Outcome {
             Self::Completed(_) => Status::Completed,
             Self::Failed(_) => Status::Failed,
             Self::Cancelled(_) => Status::Cancelled,
+            Self::Parked => Status::WaitingApproval,
         }
     }
 
@@ -33,7 +36,7 @@ impl Outcome {
     #[must_use]
     pub const fn fault(&self) -> Option<&Fault> {
         match self {
-            Self::Completed(_) => None,
+            Self::Completed(_) | Self::Parked => None,
             Self::Failed(fault) | Self::Cancelled(fault) => Some(fault),
         }
     }
@@ -111,6 +114,20 @@ pub struct Timing {
     pub total_ms: u64,
 }
 
+/// A question to people, as the run that waits shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// The approval's id.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// Where a person decides.
+    pub approve_url: String,
+    /// Until when, Unix ms.
+    pub expires_at: u64,
+}
+
 /// A run as HTTP and MCP show it. The field order is the order on the wire.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -130,6 +147,9 @@ pub struct RunView<'a> {
     /// The fault in full; only when failed or cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_details: Option<Value>,
+    /// The questions that people have to answer; only while it waits for them.
+    #[serde(skip_serializing_if = "<[Question]>::is_empty")]
+    pub approvals: &'a [Question],
     /// What the program emitted for the person, in plain form; left out when it emitted nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub emitted: &'a [Box<RawValue>],

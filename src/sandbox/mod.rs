@@ -14,6 +14,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
+/// Version of the harness's numbering: which calls, timers and operations take a number, and in which
+/// order. A record holds for one version, so whoever changes the numbering changes this.
+pub const NUMBERING: u64 = 1;
+
 /// Answers the harness's messages. JSON text in, JSON text out.
 pub type Host = Rc<dyn Fn(String) -> Pin<Box<dyn Future<Output = String>>>>;
 

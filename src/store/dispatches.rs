@@ -1,8 +1,9 @@
 //! The table `dispatches`: one row a tool call, written before the call and after it. A call that a limit
 //! refused has none: no tool was called.
 
-use super::db::Statement;
+use super::db::{Db, Statement, StoreError};
 use crate::sql;
+use serde::Deserialize;
 
 /// The most of an argument or a reply that a row keeps, in bytes; it is for people to look at.
 const PREVIEW_BYTES: usize = 4_096;
@@ -60,6 +61,28 @@ pub fn ended(run: &str, fence: u64, n: u32, ending: Ending, reply: &str, now: u6
         preview(reply),
         length(reply),
     )
+}
+
+/// A dispatch, as it is listed.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Done {
+    /// Its number.
+    pub n: u32,
+    /// The tool.
+    pub path: String,
+    /// `called`, `returned`, `failed` or `stopped`.
+    pub state: String,
+}
+
+/// What a run called so far, at most 1,000.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn of_run(db: &Db, run: &str) -> Result<Vec<Done>, StoreError> {
+    let statement =
+        sql!("SELECT n, path, state FROM dispatches WHERE run_id = ?1 ORDER BY n LIMIT 1000", run);
+    db.all(&statement).await
 }
 
 fn length(text: &str) -> u64 {

@@ -1,11 +1,14 @@
 //! D1: one file a table family. Rows are validated when read; every query of a client's has the
 //! principal in its WHERE; every write of an attempt names its fence.
 
+pub mod approvals;
 pub mod db;
 pub mod dispatches;
+pub mod journal;
 pub mod ledger;
 pub mod packages;
 pub mod permits;
+pub mod policies;
 pub mod runs;
 pub mod storage;
 pub mod tokens;

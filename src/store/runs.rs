@@ -13,7 +13,7 @@ use serde::Deserialize;
 /// How long an attempt counts as alive after its last sign of life, in milliseconds (DESIGN §11).
 pub const LEASE_MS: u64 = 30_000;
 
-/// The most bytes of a response in one row: half of what D1 allows.
+/// The most bytes of a response or a journal in one row: half of what D1 allows.
 const PART_BYTES: usize = 1_000_000;
 
 /// A run that is about to begin.

@@ -7,13 +7,16 @@ pub mod egress;
 pub mod emit;
 pub mod http;
 pub mod names;
+pub mod policy;
 pub mod service;
 pub mod storage;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
+use crate::run::journal::Journal;
 use crate::store::db::Db;
+use crate::tools::policy::Declared;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -83,6 +86,23 @@ impl Tools {
         BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
     }
 
+    /// What a tool says of itself. A service says nothing.
+    #[must_use]
+    pub fn declares(&self, path: &str) -> Declared {
+        declared(path)
+    }
+
+    /// Takes up what earlier attempts of the run left with the tools.
+    pub fn recall(&self, journal: &Journal) {
+        for call in journal.calls() {
+            let answered = call.reply.as_ref().is_some_and(|reply| reply.fault.is_none());
+            if call.path == "emit" && answered {
+                // It was taken once, so it fits.
+                let _ = self.emitted.take(&call.args);
+            }
+        }
+    }
+
     /// What the program has emitted for the person, in plain form, in order.
     #[must_use]
     pub fn emitted(&self) -> Vec<Box<RawValue>> {
@@ -120,6 +140,15 @@ impl Tools {
             ));
         }
         Ok(answer)
+    }
+}
+
+/// What a tool says of itself, as far as that is known without asking its source.
+#[must_use]
+pub fn declared(path: &str) -> Declared {
+    match BUILT_IN.iter().any(|(name, reads)| *name == path && *reads) {
+        true => Declared::ReadOnly,
+        false => Declared::Unknown,
     }
 }
 

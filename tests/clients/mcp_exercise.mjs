@@ -31,7 +31,7 @@ export async function exercise(client) {
   const { tools } = await client.listTools();
   assert.deepEqual(
     tools.map(({ name }) => name).slice(0, 3),
-    ["execute", "run_get", "run_list"],
+    ["execute", "run_get", "run_list", "resume"],
     "the tools that are listed first",
   );
   for (const { name, outputSchema } of tools) assert.ok(outputSchema, `${name} has a schema`);

@@ -22,7 +22,8 @@ test("a run, its response and its dispatches are there when the answer leaves", 
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code, label: "stored" }),
   });
-  const text = await answer.text();
+  // On a busy machine it takes more than a second: the beats are not part of what is stored.
+  const text = (await answer.text()).trimStart();
   const run = JSON.parse(text);
   assert.deepEqual(run.result, [0, 1, 2]);
   const [row] = await w.d1("SELECT * FROM runs WHERE id = ?", run.id);

@@ -1,0 +1,120 @@
+//! `/v1/policies`: the rules that say of each call whether it is made, and a dry run of them.
+
+use super::{App, auth, body, json_text};
+use crate::auth::Principal;
+use crate::error::{Code, Fault};
+use crate::platform::clock::now_ms;
+use crate::store::policies;
+use crate::tools;
+use crate::tools::policy::{self, Policy, Rule, Scope};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use worker::{Request, Response};
+
+/// Bytes of one list, as JSON.
+const MAX_BYTES: usize = 262_144;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Wanted {
+    #[serde(default = "own")]
+    scope: Scope,
+    rules: Vec<Rule>,
+}
+
+const fn own() -> Scope {
+    Scope::Own
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Trial {
+    tool: String,
+    #[serde(default)]
+    arguments: Value,
+    /// Rules in place of the principal's own, to see what they would do.
+    rules: Option<Vec<Rule>>,
+}
+
+/// `GET /v1/policies`: `{all, own}`.
+///
+/// # Errors
+///
+/// No scope, the database.
+pub async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
+    let principal = auth::require(app, req, "policies").await?;
+    shown(&policies::of(&app.db, &principal.name).await?)
+}
+
+/// `PUT /v1/policies`: replaces a list as a whole.
+///
+/// # Errors
+///
+/// No scope, a wrong rule, the database.
+pub async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
+    let principal = auth::require(app, &req, "policies").await?;
+    let wanted: Wanted = body::json(&mut req).await?;
+    policy::check(&wanted.rules)?;
+    let of = list_of(&principal, wanted.scope)?;
+    let text =
+        serde_json::to_string(&wanted.rules).map_err(|error| Fault::invalid("rules", error))?;
+    if text.len() > MAX_BYTES {
+        return Err(Fault::invalid("rules", format!("may have {MAX_BYTES} bytes at most")));
+    }
+    policies::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
+    shown(&policies::of(&app.db, &principal.name).await?)
+}
+
+/// `DELETE /v1/policies?scope=own`: removes a list.
+///
+/// # Errors
+///
+/// No scope, the database.
+pub async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
+    let principal = auth::require(app, req, "policies").await?;
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let mut scope = Scope::Own;
+    for (name, value) in url.query_pairs() {
+        scope = match (name.as_ref(), value.as_ref()) {
+            ("scope", "own") => Scope::Own,
+            ("scope", "all") => Scope::All,
+            _ => return Err(Fault::invalid("scope", "must be own or all")),
+        };
+    }
+    policies::remove(&app.db, &list_of(&principal, scope)?).await?;
+    shown(&policies::of(&app.db, &principal.name).await?)
+}
+
+/// `POST /v1/policies/test`: what would happen to a call, and which rule says so. Nothing is called.
+///
+/// # Errors
+///
+/// No scope, a wrong rule, the database.
+pub async fn test(app: &App, mut req: Request) -> Result<Response, Fault> {
+    let principal = auth::require(app, &req, "policies").await?;
+    let trial: Trial = body::json(&mut req).await?;
+    let mut policy = policies::of(&app.db, &principal.name).await?;
+    if let Some(rules) = trial.rules {
+        policy::check(&rules)?;
+        policy.own = rules;
+    }
+    let declares = tools::declared(&trial.tool);
+    let decision = policy.decide(&trial.tool, &trial.arguments, declares);
+    json_text(serde_json::to_string(&decision).unwrap_or_default(), 200)
+}
+
+/// Whose list it is. What holds for all is for whoever runs the deployment.
+fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
+    match scope {
+        Scope::Own => Ok(principal.name.clone()),
+        Scope::All if principal.name == "admin" => Ok(policies::ALL.to_owned()),
+        Scope::All => {
+            let message = "Rules that hold for all are changed by the admin only.";
+            Err(Fault::new(Code::ScopeMissing, message).with("scope", "policies"))
+        }
+    }
+}
+
+fn shown(policy: &Policy) -> Result<Response, Fault> {
+    json_text(json!({ "all": policy.all, "own": policy.own }).to_string(), 200)
+}

@@ -1,0 +1,107 @@
+//! What an attempt knows of people: what they were asked, what they decided, who waits for it.
+
+use crate::run::journal::{Decision, Put};
+use crate::run::outcome::Question;
+use crate::store::approvals::Row;
+use futures_channel::oneshot;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The questions of one attempt.
+#[derive(Debug, Default)]
+pub struct People {
+    open: BTreeMap<u32, Question>,
+    decisions: BTreeMap<u32, Decision>,
+    /// Tools that are allowed for the rest of the run.
+    granted: BTreeSet<String>,
+    waiting: BTreeMap<u32, oneshot::Sender<String>>,
+    /// The harness waits to be told to park, from this time on.
+    quiet: Option<(u64, oneshot::Sender<String>)>,
+}
+
+impl People {
+    /// A question was put.
+    pub fn asked(&mut self, n: u32, question: Question) {
+        self.open.insert(n, question);
+    }
+
+    /// Takes the rows of the run's questions; whoever waits for a decision is told.
+    pub fn hear(&mut self, rows: &[Row], origin: &str) {
+        for row in rows {
+            let Some(decision) = row.decision() else {
+                if row.state == "open" {
+                    self.open.entry(row.n).or_insert_with(|| row.question(origin));
+                }
+                continue;
+            };
+            if row.for_run > 0 && decision == Decision::Allowed {
+                self.granted.insert(row.path.clone());
+            }
+            self.open.remove(&row.n);
+            self.decisions.insert(row.n, decision);
+            if let Some(waiting) = self.waiting.remove(&row.n) {
+                go(waiting);
+                // Time goes on: whoever was about to park asks again.
+                if let Some((_, quiet)) = self.quiet.take() {
+                    let _ = quiet.send("{}".to_owned());
+                }
+            }
+        }
+    }
+
+    /// Whether anybody may still decide.
+    #[must_use]
+    pub fn are_asked(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// The questions without an answer, in the order of their dispatches.
+    #[must_use]
+    pub fn questions(&self) -> Vec<Question> {
+        self.open.values().cloned().collect()
+    }
+
+    /// What is known of a question about a dispatch.
+    #[must_use]
+    pub fn put(&self, n: u32) -> Put {
+        match self.decisions.get(&n) {
+            Some(decision) => Put::Decided(decision.clone()),
+            None if self.open.contains_key(&n) => Put::Open,
+            None => Put::Never,
+        }
+    }
+
+    /// Whether a tool is allowed for the rest of the run.
+    #[must_use]
+    pub fn granted(&self, path: &str) -> bool {
+        self.granted.contains(path)
+    }
+
+    /// Answers once there is a decision about a dispatch.
+    pub fn await_decision(&mut self, n: u32, waiting: oneshot::Sender<String>) {
+        if self.decisions.contains_key(&n) {
+            go(waiting);
+        } else {
+            self.waiting.insert(n, waiting);
+        }
+    }
+
+    /// Only people are waited for; the live sandbox is kept until `until`.
+    pub fn quiet(&mut self, until: u64, quiet: oneshot::Sender<String>) {
+        self.quiet = Some((until, quiet));
+    }
+
+    /// Tells the harness to park if it is time; whether it did.
+    pub fn park(&mut self, now: u64) -> bool {
+        let Some((until, quiet)) = self.quiet.take() else { return false };
+        if now < until {
+            self.quiet = Some((until, quiet));
+            return false;
+        }
+        quiet.send(r#"{"park":true}"#.to_owned()).is_ok()
+    }
+}
+
+fn go(waiting: oneshot::Sender<String>) {
+    // The sandbox may be gone; then nobody wants to know.
+    let _ = waiting.send(r#"{"go":true}"#.to_owned());
+}

@@ -1,0 +1,262 @@
+//! The tables `recordings` and `journal`, and what the row of a run becomes while it waits.
+
+use super::db::{Db, Statement, StoreError};
+use super::permits::Permits;
+use super::runs::LEASE_MS;
+use crate::sql;
+use serde::Deserialize;
+
+/// How many attempts of a run may be lost before it is given up.
+pub const MAX_LOSSES: u64 = 5;
+
+/// What a run needs to be run again.
+#[derive(Debug, Clone, Copy)]
+pub struct Recording<'a> {
+    /// The run.
+    pub run: &'a str,
+    /// Fence of the attempt that writes.
+    pub fence: u64,
+    /// 64 hex digits.
+    pub seed: &'a str,
+    /// Version of the harness's numbering.
+    pub harness: u64,
+    /// What was ordered, without program and parameters, JSON.
+    pub request: &'a str,
+}
+
+/// The row of a run that is recorded.
+#[must_use]
+pub fn begin(recording: &Recording<'_>) -> Statement {
+    sql!(
+        "INSERT INTO recordings (run_id, seed, harness, request)
+         SELECT ?1, ?3, ?4, ?5 FROM runs WHERE id = ?1 AND fence = ?2
+         ON CONFLICT DO NOTHING",
+        recording.run,
+        recording.fence,
+        recording.seed,
+        recording.harness,
+        recording.request,
+    )
+}
+
+/// Rows of a journal from `seq` on: whole lines of text, in parts. To be written in one transaction;
+/// can be written twice.
+#[must_use]
+pub fn append(run: &str, fence: u64, seq: u64, text: &str) -> Vec<Statement> {
+    super::runs::parts(text)
+        .zip(seq..)
+        .map(|(body, seq)| {
+            sql!(
+                "INSERT INTO journal (run_id, seq, body)
+                 SELECT ?1, ?3, ?4 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running'
+                 ON CONFLICT (run_id, seq) DO UPDATE SET body = excluded.body",
+                run,
+                fence,
+                seq,
+                body
+            )
+        })
+        .collect()
+}
+
+/// What is stored of a run's record.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Stored {
+    /// 64 hex digits.
+    pub seed: String,
+    /// Version of the harness's numbering.
+    pub harness: u64,
+    /// What was ordered, without program and parameters, JSON.
+    pub request: String,
+}
+
+/// The record of a run, without its journal.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn recording(db: &Db, run: &str) -> Result<Option<Stored>, StoreError> {
+    let statement = sql!("SELECT seed, harness, request FROM recordings WHERE run_id = ?1", run);
+    db.first(&statement).await
+}
+
+/// The text of a run's journal, and the next `seq`.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn text(db: &Db, run: &str) -> Result<(String, u64), StoreError> {
+    #[derive(Deserialize)]
+    struct Part {
+        seq: u64,
+        body: String,
+    }
+    let mut text = String::new();
+    let mut next = 0_u64;
+    loop {
+        // D1 answers with all rows at once: a few MB at a time stay far below its limits.
+        let statement = sql!(
+            "SELECT seq, body FROM journal WHERE run_id = ?1 AND seq >= ?2 ORDER BY seq LIMIT 200",
+            run,
+            next
+        );
+        let parts = db.all::<Part>(&statement).await?;
+        let Some(last) = parts.last() else { return Ok((text, next)) };
+        next = last.seq.saturating_add(1);
+        for part in parts {
+            text.push_str(&part.body);
+        }
+    }
+}
+
+/// Ends an attempt without ending its run.
+#[must_use]
+pub fn park(run: &str, fence: u64) -> Statement {
+    sql!(
+        "UPDATE runs SET status = 'waiting_approval', lease_until = 0
+         WHERE id = ?1 AND fence = ?2 AND status = 'running'",
+        run,
+        fence
+    )
+}
+
+/// Takes a run up for one more attempt: it waits and somebody decided, or its attempt is lost and
+/// people were asked before. Gives
+/// the fence of the attempt that begins. `None`: there is nothing to do, another was first, or no permit is free.
+///
+/// # Errors
+///
+/// When D1 cannot be written.
+pub async fn claim(
+    db: &Db,
+    run: &str,
+    permits: &Permits,
+    now: u64,
+) -> Result<Option<u64>, StoreError> {
+    #[derive(Deserialize)]
+    struct Fence {
+        fence: u64,
+    }
+    let lost = sql!(
+        "UPDATE recordings SET losses = losses + 1
+         WHERE run_id = ?1 AND EXISTS (SELECT 1 FROM runs
+           WHERE id = ?1 AND status = 'running' AND lease_until < ?2)",
+        run,
+        now
+    );
+    db.run(&lost).await?;
+    let statement = sql!(
+        "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?3
+         WHERE id = ?1
+           AND (status = 'waiting_approval' AND EXISTS (SELECT 1 FROM approvals
+                  WHERE run_id = ?1 AND used = 0
+                    AND (state IN ('allowed', 'declined', 'expired') OR expires_at <= ?2))
+             OR status = 'running' AND lease_until < ?2
+                AND EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
+                AND EXISTS (SELECT 1 FROM recordings WHERE run_id = ?1 AND losses <= ?4))
+           AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2) < ?5
+         RETURNING fence",
+        run,
+        now,
+        now.saturating_add(LEASE_MS),
+        MAX_LOSSES,
+        permits.all
+    );
+    Ok(db.first::<Fence>(&statement).await?.map(|row| row.fence))
+}
+
+/// Takes a run that waits away from its record, to end it; its fence then.
+///
+/// # Errors
+///
+/// When D1 cannot be written.
+pub async fn claim_to_end(db: &Db, run: &str, now: u64) -> Result<Option<u64>, StoreError> {
+    #[derive(Deserialize)]
+    struct Fence {
+        fence: u64,
+    }
+    let statement = sql!(
+        "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?2
+         WHERE id = ?1 AND status IN ('waiting_approval', 'parked') RETURNING fence",
+        run,
+        now.saturating_add(LEASE_MS)
+    );
+    Ok(db.first::<Fence>(&statement).await?.map(|row| row.fence))
+}
+
+/// The program and the parameters of a run.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn input(db: &Db, run: &str) -> Result<Option<(String, String)>, StoreError> {
+    #[derive(Deserialize)]
+    struct Input {
+        source: String,
+        params: String,
+    }
+    let statement = sql!("SELECT source, params FROM run_inputs WHERE run_id = ?1", run);
+    Ok(db.first::<Input>(&statement).await?.map(|row| (row.source, row.params)))
+}
+
+/// Runs that somebody decided about and nobody took up, and those that people were asked about and
+/// whose attempt is lost; at most `limit`.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, StoreError> {
+    #[derive(Deserialize)]
+    struct Id {
+        run_id: String,
+    }
+    let statement = sql!(
+        "SELECT DISTINCT a.run_id AS run_id FROM approvals a JOIN runs r ON r.id = a.run_id
+         WHERE a.used = 0 AND a.state IN ('allowed', 'declined', 'expired')
+           AND r.status = 'waiting_approval'
+         UNION
+         SELECT r.id FROM runs r WHERE r.status = 'running' AND r.lease_until < ?2
+           AND EXISTS (SELECT 1 FROM approvals a WHERE a.run_id = r.id)
+         LIMIT ?1",
+        limit,
+        now
+    );
+    Ok(db.all::<Id>(&statement).await?.into_iter().map(|row| row.run_id).collect())
+}
+
+/// Whether a run whose attempt is lost is taken up again, not ended.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
+    #[derive(Deserialize)]
+    struct Losses {
+        losses: u64,
+    }
+    let statement = sql!(
+        "SELECT losses FROM recordings
+         WHERE run_id = ?1 AND EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)",
+        run
+    );
+    Ok(db.first::<Losses>(&statement).await?.is_some_and(|row| row.losses < MAX_LOSSES))
+}
+
+/// Forgets what a run that has ended is never run again from.
+#[must_use]
+pub fn forget(run: &str, fence: u64) -> [Statement; 2] {
+    [
+        sql!(
+            "DELETE FROM journal WHERE run_id = ?1
+               AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
+            run,
+            fence
+        ),
+        sql!(
+            "DELETE FROM recordings WHERE run_id = ?1
+               AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
+            run,
+            fence
+        ),
+    ]
+}
