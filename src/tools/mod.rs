@@ -146,9 +146,10 @@ impl Tools {
 /// What a tool says of itself, as far as that is known without asking its source.
 #[must_use]
 pub fn declared(path: &str) -> Declared {
-    match BUILT_IN.iter().any(|(name, reads)| *name == path && *reads) {
-        true => Declared::ReadOnly,
-        false => Declared::Unknown,
+    if BUILT_IN.iter().any(|(name, reads)| *name == path && *reads) {
+        Declared::ReadOnly
+    } else {
+        Declared::Unknown
     }
 }
 

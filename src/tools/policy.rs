@@ -308,8 +308,10 @@ impl Condition {
                     .to_owned(),
             );
         }
-        let texts = [&self.matches, &self.not_matches];
-        if texts.iter().any(|text| text.as_deref().is_some_and(|text| text.len() > MAX_TEXT_BYTES))
+        let patterns = [&self.matches, &self.not_matches];
+        if patterns
+            .iter()
+            .any(|text| text.as_deref().is_some_and(|text| text.len() > MAX_TEXT_BYTES))
         {
             return Err(format!("a text to match may have {MAX_TEXT_BYTES} bytes at most"));
         }
