@@ -153,6 +153,17 @@ fn a_slow_dispatch_fails_as_a_call_and_grants_a_fresh_budget() {
 }
 
 #[test]
+fn a_nested_run_has_its_own_clocks_and_no_limit_of_a_dispatch() {
+    let mut run = started(200);
+    let path = "packages.invoke".to_owned();
+    run.on(0, Event::DispatchArrived { n: 0, path, argument_bytes: 2 });
+    assert_eq!(run.on(1_500, Event::Tick), [], "past five budgets, the limit of a dispatch here");
+    let (at, outcome) = tick_to_the_end(&mut run, 1_500);
+    assert_eq!(code_of(&outcome), Code::CeilingReached);
+    assert_eq!(at, 2_000 + DRAIN_MS);
+}
+
+#[test]
 fn more_calls_in_flight_than_allowed_wait_their_turn() {
     let mut run = started(1_000);
     let mut called = Vec::new();

@@ -258,7 +258,7 @@ impl Run {
                     self.watch.left_ms(budget, now).unwrap_or(0)
                 };
                 let calls = self.calls.values().filter_map(|call| match call.state {
-                    CallState::Called(at) => {
+                    CallState::Called(at) if has_limit(&call.path) => {
                         Some(at.saturating_add(self.limits.dispatch_ms).saturating_sub(now))
                     }
                     _ => None,
@@ -661,7 +661,9 @@ impl Run {
             .calls
             .iter()
             .filter(|(_, call)| match call.state {
-                CallState::Called(at) => now.saturating_sub(at) >= limit_ms,
+                CallState::Called(at) => {
+                    has_limit(&call.path) && now.saturating_sub(at) >= limit_ms
+                }
                 _ => false,
             })
             .map(|(n, _)| *n)
@@ -689,6 +691,12 @@ impl Run {
     fn create_left(&self, now: u64) -> u64 {
         self.limits.create_ms.saturating_sub(now.saturating_sub(self.created_at))
     }
+}
+
+/// Whether a call has the limit of a dispatch. A nested run has its own budget and ceiling, which
+/// are longer; the ceiling of this one bounds it too.
+fn has_limit(path: &str) -> bool {
+    path != "packages.invoke"
 }
 
 /// What a call is told that comes, or is still open, when the outcome stands.
