@@ -26,15 +26,15 @@ fn main() {
     for history in seed..seed.saturating_add(histories) {
         match simulation::history(history, None) {
             Ok(counts) => {
-                passed += 1;
-                sum.attempts += counts.attempts;
-                sum.crashes += counts.crashes;
-                sum.parks += counts.parks;
-                sum.events += counts.events;
-                sum.effects += counts.effects;
+                passed = passed.saturating_add(1);
+                sum.attempts = sum.attempts.saturating_add(counts.attempts);
+                sum.crashes = sum.crashes.saturating_add(counts.crashes);
+                sum.parks = sum.parks.saturating_add(counts.parks);
+                sum.events = sum.events.saturating_add(counts.events);
+                sum.effects = sum.effects.saturating_add(counts.effects);
             }
             Err(what) => {
-                failed += 1;
+                failed = failed.saturating_add(1);
                 if failed <= 20 {
                     println!("failed: --histories 1 --seed {history}: {what}");
                 }

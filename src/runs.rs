@@ -220,10 +220,11 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
         return sweep_one(db, desk, &row, now).await;
     }
     let lines = table::logged(db, id).await?;
-    let questions = match row.status == Status::Running.as_str() {
+    let questions = if row.status == Status::Running.as_str() {
         // It may wait with its sandbox held.
-        true => Vec::new(),
-        false => questions_of(db, id, now).await?,
+        Vec::new()
+    } else {
+        questions_of(db, id, now).await?
     };
     Ok(view_of(&row, lines.as_deref(), None, &questions, now))
 }

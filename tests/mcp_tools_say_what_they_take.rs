@@ -339,6 +339,9 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
     assert_eq!(error["message"], "Unknown tool: Execute.");
     assert_eq!(error["data"]["code"], "HF_E1601");
     assert!(
-        error["data"]["nextStep"].as_str().unwrap().contains("execute, run_get, run_list, package_list, package_invoke, resume")
+        error["data"]["nextStep"]
+            .as_str()
+            .unwrap()
+            .contains("execute, run_get, run_list, package_list, package_invoke, resume")
     );
 }

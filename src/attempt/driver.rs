@@ -88,10 +88,8 @@ pub async fn run<S: Sandbox>(
             return Err(Fault::new(Code::Cancelled, format!("The run was cancelled: {why}.")));
         }
     };
-    let memory = match order.resumes {
-        true => Memory::recall(&db, &order).await?,
-        false => Memory::fresh(&order)?,
-    };
+    let memory =
+        if order.resumes { Memory::recall(&db, &order).await? } else { Memory::fresh(&order)? };
     let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
     let mut attempt = Attempt::new(order, db, tools, recorder, memory, begun_at);
     match policy {
@@ -168,9 +166,10 @@ impl Attempt {
         now: u64,
     ) -> Self {
         let Memory { seed, journal, lines, approvals, seq } = memory;
-        let run = match order.resumes {
-            true => Run::resumed(order.limits.clone(), now, recorded(&journal)),
-            false => Run::new(order.limits.clone(), now),
+        let run = if order.resumes {
+            Run::resumed(order.limits.clone(), now, recorded(&journal))
+        } else {
+            Run::new(order.limits.clone(), now)
         };
         recorder.resume_at(seq);
         tools.recall(&journal);

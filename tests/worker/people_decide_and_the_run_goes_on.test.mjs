@@ -123,10 +123,7 @@ test("an allowed call goes on in the same place, and nothing is done twice", asy
   assert.equal(ended.status, "completed", JSON.stringify(ended));
   assert.equal(ended.result.count, 1);
   assert.equal(ended.result.stored, ended.result.draw);
-  assert.deepEqual(texts(ended), [
-    `before ${ended.result.draw}`,
-    `after ${ended.result.draw}`,
-  ]);
+  assert.deepEqual(texts(ended), [`before ${ended.result.draw}`, `after ${ended.result.draw}`]);
   const [row] = await w.d1("SELECT fence, status FROM runs WHERE id = ?", run.id);
   assert.deepEqual(row, { fence: 2, status: "completed" });
   assert.deepEqual(await w.d1("SELECT * FROM journal WHERE run_id = ?", run.id), []);
