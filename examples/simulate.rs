@@ -8,7 +8,7 @@ fn main() {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let number = |name: &str, default: u64| {
         let place = given.iter().position(|word| word == name);
-        let value = place.and_then(|place| given.get(place + 1));
+        let value = place.and_then(|place| given.get(place.saturating_add(1)));
         match value.map(|value| value.parse()) {
             None if place.is_none() => default,
             Some(Ok(number)) => number,

@@ -8,6 +8,9 @@
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
+    clippy::match_bool,
+    clippy::single_match_else,
+    clippy::unused_self,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a model of small numbers: it ends at the first surprise"
