@@ -9,7 +9,7 @@ fn main() {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let number = |name: &str, default: u64| {
         let place = given.iter().position(|word| word == name);
-        let value = place.and_then(|place| given.get(place + 1));
+        let value = place.and_then(|place| given.get(place.saturating_add(1)));
         match value.map(|value| value.parse()) {
             None if place.is_none() => default,
             Some(Ok(number)) => number,
@@ -27,15 +27,15 @@ fn main() {
     for history in seed..seed.saturating_add(histories) {
         match simulation::history(history, None) {
             Ok(counts) => {
-                passed += 1;
-                sum.attempts += counts.attempts;
-                sum.crashes += counts.crashes;
-                sum.parks += counts.parks;
-                sum.events += counts.events;
-                sum.effects += counts.effects;
+                passed = passed.saturating_add(1);
+                sum.attempts = sum.attempts.saturating_add(counts.attempts);
+                sum.crashes = sum.crashes.saturating_add(counts.crashes);
+                sum.parks = sum.parks.saturating_add(counts.parks);
+                sum.events = sum.events.saturating_add(counts.events);
+                sum.effects = sum.effects.saturating_add(counts.effects);
             }
             Err(what) => {
-                failed += 1;
+                failed = failed.saturating_add(1);
                 if failed <= 20 {
                     println!("failed: --histories 1 --seed {history}: {what}");
                 }

@@ -220,8 +220,8 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
         return sweep_one(db, desk, &row, now).await;
     }
     let lines = table::logged(db, id).await?;
-    // A running one may wait with its sandbox held.
     let questions = if row.status == Status::Running.as_str() {
+        // It may wait with its sandbox held.
         Vec::new()
     } else {
         questions_of(db, id, now).await?

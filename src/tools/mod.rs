@@ -146,11 +146,8 @@ impl Tools {
 /// What a tool says of itself, as far as that is known without asking its source.
 #[must_use]
 pub fn declared(path: &str) -> Declared {
-    if BUILT_IN.iter().any(|(name, reads)| *name == path && *reads) {
-        Declared::ReadOnly
-    } else {
-        Declared::Unknown
-    }
+    let reads = BUILT_IN.iter().any(|(name, reads)| *name == path && *reads);
+    if reads { Declared::ReadOnly } else { Declared::Unknown }
 }
 
 /// The built-in tools whose calls only read.

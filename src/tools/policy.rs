@@ -308,11 +308,8 @@ impl Condition {
                     .to_owned(),
             );
         }
-        let patterns = [&self.matches, &self.not_matches];
-        if patterns
-            .iter()
-            .any(|text| text.as_deref().is_some_and(|text| text.len() > MAX_TEXT_BYTES))
-        {
+        let forms = [&self.matches, &self.not_matches];
+        if forms.into_iter().flatten().any(|form| form.len() > MAX_TEXT_BYTES) {
             return Err(format!("a text to match may have {MAX_TEXT_BYTES} bytes at most"));
         }
         Ok(())

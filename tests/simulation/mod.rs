@@ -15,6 +15,16 @@
     reason = "a test ends at the first surprise"
 )]
 #![allow(dead_code, reason = "each user takes its part")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::match_bool,
+    clippy::single_match_else,
+    clippy::unused_self,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a model of small numbers: it ends at the first surprise"
+)]
 
 use holdfast::error::{Code, Fault};
 use holdfast::run::journal::{
@@ -76,7 +86,7 @@ impl Rng {
     }
 
     fn one_in(&mut self, n: u64) -> bool {
-        self.next() % n == 0
+        self.next().is_multiple_of(n)
     }
 }
 
