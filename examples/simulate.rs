@@ -1,6 +1,5 @@
 //! Random histories of the journal, as many as one likes: `npm run simulate -- --histories N
 //! [--seed S]`. A failure prints the seed by which it can be had again.
-#![expect(clippy::arithmetic_side_effects, reason = "a test ends at the first surprise")]
 
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;

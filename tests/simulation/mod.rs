@@ -4,16 +4,6 @@
 //! ever saw, in order. So an answer that differs, a lost event or another order shows at the next call,
 //! or in the outcome. Around it stands a harness as `docs/sandbox.md` describes it, and a host that
 //! does what [`Record`] says. What only the JavaScript harness can get wrong is tested with it.
-#![expect(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::manual_is_multiple_of,
-    clippy::match_bool,
-    clippy::single_match_else,
-    clippy::unused_self,
-    clippy::unwrap_used,
-    reason = "a test ends at the first surprise"
-)]
 #![allow(dead_code, reason = "each user takes its part")]
 #![allow(
     clippy::arithmetic_side_effects,
