@@ -109,6 +109,10 @@ async fn route(
             allow(&req, &[Method::Post])?;
             approvals::resume(&app, &req, id).await
         }
+        ["approvals", id] => {
+            allow(&req, &[Method::Get])?;
+            approvals::notice(&req, id)
+        }
         ["v1", "approvals"] => {
             allow(&req, &[Method::Get])?;
             approvals::list(&app, &req).await
