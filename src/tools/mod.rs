@@ -10,6 +10,7 @@ pub mod graphql;
 pub mod http;
 pub mod import;
 pub mod names;
+pub mod naming;
 pub mod openapi;
 pub mod policy;
 pub mod service;
