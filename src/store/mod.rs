@@ -10,5 +10,6 @@ pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;
+pub mod states;
 pub mod storage;
 pub mod tokens;
