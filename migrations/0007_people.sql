@@ -1,7 +1,6 @@
 -- 0007_people.sql
--- Who comes back to a call that waited for people; how often a run was made an attempt of; how what a
--- run did is undone. Times are Unix milliseconds. Every query that serves a client has the principal
--- in its WHERE.
+-- Who comes back to a call that waited for people; how what a run did is undone. Times are Unix
+-- milliseconds. Every query that serves a client has the principal in its WHERE.
 
 -- States that MCP clients brought once to go on with a call: each counts once.
 CREATE TABLE used_states (
@@ -10,16 +9,6 @@ CREATE TABLE used_states (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX used_states_to_prune ON used_states (expires_at);
-
--- One row an attempt: with `dispatches` and `approvals` it says when a run was at work, parked, waited.
-CREATE TABLE attempts (
-  run_id   TEXT    NOT NULL,
-  fence    INTEGER NOT NULL,
-  began_at INTEGER NOT NULL,
-  ended_at INTEGER,                   -- NULL: it is at work, or was lost
-  ending   TEXT CHECK (ending IN ('parked', 'ended')),
-  PRIMARY KEY (run_id, fence)
-) STRICT, WITHOUT ROWID;
 
 -- One row a list of declarations, by which call what a tool did is undone: a principal's own, or '*'
 -- for all. A list is replaced as a whole.
