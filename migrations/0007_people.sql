@@ -19,15 +19,6 @@ CREATE TABLE compensations (
   updated_by TEXT    NOT NULL
 ) STRICT;
 
--- One row a run that is undone, by a run of its own.
-CREATE TABLE rollbacks (
-  run_id   TEXT    PRIMARY KEY,
-  by_run   TEXT    NOT NULL,
-  asked_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX rollbacks_by_run ON rollbacks (by_run);
-
 -- The journal of a run that failed or was cancelled and can be undone is kept until then; NULL while
 -- the run goes on.
 ALTER TABLE recordings ADD COLUMN keep_until INTEGER;
