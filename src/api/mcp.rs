@@ -126,7 +126,7 @@ async fn run_tool(
                 return Err(internal("an invocation without a target"));
             };
             match invocation(app, &principal.name, &target, invoke).await {
-                Ok(order) => open(app, order, call.reply).await,
+                Ok(order) => open(app, Order { origin, ..order }, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
