@@ -16,7 +16,7 @@ use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
-use crate::store::{dispatches, journal, states};
+use crate::store::{dispatches, followed, journal, states};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -220,16 +220,27 @@ impl Hands {
     /// Takes a run up as long as there is something to take it up for: it waits and somebody
     /// decided, or its attempt was lost. Whoever claims the run first makes the attempt; nothing
     /// else happens. What goes wrong is told to the desk: the schedule comes to it again.
+    ///
+    /// When it has ended, so are the runs that waited for it.
     pub async fn take_up(&self, run: &str) {
-        for _ in 0..MAX_ATTEMPTS {
-            match self.attempt(run).await {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(fault) => {
-                    let of = Circumstances { surface: None, run: Some(run) };
-                    self.desk.take(&fault, &of);
-                    return;
+        let taken = async {
+            for _ in 0..MAX_ATTEMPTS {
+                if !self.attempt(run).await? {
+                    break;
                 }
+            }
+            Ok::<_, Fault>(followed::parents_of(&self.db, run, AT_ONCE).await?)
+        }
+        .await;
+        match taken {
+            Ok(parents) => {
+                for parent in parents {
+                    Box::pin(self.take_up(&parent)).await;
+                }
+            }
+            Err(fault) => {
+                let of = Circumstances { surface: None, run: Some(run) };
+                self.desk.take(&fault, &of);
             }
         }
     }

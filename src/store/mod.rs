@@ -4,6 +4,7 @@
 pub mod approvals;
 pub mod db;
 pub mod dispatches;
+pub mod followed;
 pub mod journal;
 pub mod ledger;
 pub mod packages;
