@@ -14,7 +14,7 @@ use crate::platform::exports::{HangUp, hang_up};
 use crate::report::desk::Desk;
 use crate::run::outcome::{Question, Status};
 use crate::run::value;
-use crate::runs;
+use crate::runs::{self, present};
 use crate::store::db::Db;
 use crate::store::{followed, runs as runs_table};
 use crate::tools::{Came, Waiting, failed, unfit};
@@ -69,6 +69,7 @@ impl std::fmt::Debug for Nested {
 #[derive(Deserialize)]
 struct Call {
     name: String,
+    #[serde(default, deserialize_with = "present")]
     params: Option<Box<RawValue>>,
     #[serde(default)]
     options: Options,
