@@ -10,5 +10,7 @@ pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;
+pub mod secrets;
+pub mod sources;
 pub mod storage;
 pub mod tokens;

@@ -6,14 +6,18 @@
 pub mod egress;
 pub mod emit;
 pub mod exchange;
+pub mod gateway;
 pub mod graphql;
 pub mod http;
 pub mod import;
 pub mod names;
 pub mod openapi;
 pub mod policy;
+pub mod retry;
+pub mod secret;
 pub mod service;
 pub mod storage;
+pub mod vault;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
@@ -126,7 +130,7 @@ impl Tools {
             "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
-            "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
+            "http.fetch" => http::fetch(&self.db, &self.config, &self.caller, arguments).await,
             _ => match (&self.nested, &self.service) {
                 (Some(nested), _) if path == nested::PATH => nested.invoke(arguments).await,
                 (_, Some(service)) => service.call(path, arguments, &self.caller).await?,
