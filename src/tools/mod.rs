@@ -11,6 +11,7 @@ pub mod graphql;
 pub mod http;
 pub mod import;
 pub mod names;
+pub mod naming;
 pub mod openapi;
 pub mod policy;
 pub mod retry;
