@@ -44,6 +44,15 @@ CREATE TABLE tools (
 CREATE UNIQUE INDEX tools_by_path ON tools (principal, path, generation);
 CREATE INDEX tools_of_source ON tools (principal, source, generation, path);
 
+-- Every path that a tool of a source ever had: it stays the tool's, whatever the source lists later.
+CREATE TABLE tool_paths (
+  principal TEXT NOT NULL,
+  source    TEXT NOT NULL,
+  key       TEXT NOT NULL,
+  path      TEXT NOT NULL,
+  PRIMARY KEY (principal, source, key)
+) STRICT, WITHOUT ROWID;
+
 -- The words by which tools are found; rowid is the tool's id. `owner` holds a word for the principal
 -- and one for the source, so that what others have takes no place among the first 200.
 CREATE VIRTUAL TABLE tool_words USING fts5 (

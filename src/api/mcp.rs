@@ -17,6 +17,8 @@ use crate::platform::clock::now_ms;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
+use crate::store::sources as table;
+use crate::tools::find;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -62,18 +64,17 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app))),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
         Read::Call(call) => run_tool(app, &principal, *call, super::origin(&req)).await,
     }
 }
 
-/// What the descriptions say of this deployment.
-fn guide(app: &App) -> Guide {
-    Guide {
-        sources: app.config.tools_service.iter().cloned().collect(),
-        longer_work: None,
-        budget_ms: app.config.budget_ms(Surface::Execute),
-    }
+/// What the descriptions say of this deployment, and of what the principal has connected.
+async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
+    sources.extend(table::names(&app.db, principal).await?);
+    let budget_ms = app.config.budget_ms(Surface::Execute);
+    Ok(Guide { sources, longer_work: None, budget_ms })
 }
 
 async fn run_tool(
@@ -129,6 +130,14 @@ async fn run_tool(
                 Ok(order) => open(app, order, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
+        }
+        Tool::ToolSearch(search) => {
+            let found = find::search(&app.db, &principal.name, &search).await;
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::ToolDescribe(describe) => {
+            let found = find::describe(&app.db, &principal.name, &describe.path).await;
+            respond(call.reply.answer(&found.and_then(look)))
         }
         Tool::RunGet(get) => {
             let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;

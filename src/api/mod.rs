@@ -11,6 +11,8 @@ pub mod mcp;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod secrets;
+pub mod sources;
 pub mod streaming;
 pub mod tokens;
 
@@ -154,6 +156,34 @@ async fn route(
         ["v1", "packages", name, export] => {
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
+        }
+        ["v1", "sources"] => {
+            allow(&req, &[Method::Get])?;
+            sources::list(&app, &req).await
+        }
+        ["v1", "sources", name] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            sources::one(&app, req, name).await
+        }
+        ["v1", "sources", name, what @ ("refresh" | "test")] => {
+            allow(&req, &[Method::Post])?;
+            sources::ask(&app, &req, name, what).await
+        }
+        ["v1", "tools"] => {
+            allow(&req, &[Method::Get])?;
+            sources::search(&app, &req).await
+        }
+        ["v1", "tools", path] => {
+            allow(&req, &[Method::Get])?;
+            sources::describe(&app, &req, path).await
+        }
+        ["v1", "secrets"] => {
+            allow(&req, &[Method::Get])?;
+            secrets::list(&app, &req).await
+        }
+        ["v1", "secrets", name] => {
+            allow(&req, &[Method::Put, Method::Delete])?;
+            secrets::one(&app, req, name).await
         }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;

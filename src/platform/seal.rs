@@ -74,7 +74,8 @@ pub async fn open(key: &[u8; 32], context: &str, sealed: &Sealed) -> Result<Stri
     let algorithm = algorithm(&sealed.nonce, context)?;
     let key = imported(key, "decrypt").await?;
     let data = crate::hex::decode(&sealed.text).ok_or_else(|| Thrown::ours("it is not hex"))?;
-    let opened = settled(sys::decrypt(&algorithm, &key, &Uint8Array::from(data.as_slice()))).await?;
+    let opened =
+        settled(sys::decrypt(&algorithm, &key, &Uint8Array::from(data.as_slice()))).await?;
     let bytes = Uint8Array::new(&opened).to_vec();
     String::from_utf8(bytes).map_err(|_| Thrown::ours("it is not UTF-8"))
 }

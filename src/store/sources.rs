@@ -1,4 +1,4 @@
-//! The tables `sources`, `tools` and `tool_words`: what principals connect, and the tools that it has.
+//! The tables `sources`, `tools`, `tool_paths` and `tool_words`: what principals connect, and the tools that it has.
 
 use super::db::{Db, Statement, StoreError};
 use crate::sql;
@@ -155,8 +155,16 @@ pub struct Place<'a> {
 /// Writes some tools of an import. `tools` is a JSON array of at most 1 MB, whose objects have the
 /// columns, and `words`; `owner` the words of the principal and the source.
 #[must_use]
-pub fn write(place: Place<'_>, owner: &str, tools: &str) -> [Statement; 2] {
+pub fn write(place: Place<'_>, owner: &str, tools: &str) -> [Statement; 3] {
     [
+        sql!(
+            "INSERT INTO tool_paths (principal, source, key, path)
+             SELECT ?1, ?2, value ->> 'key', value ->> 'path' FROM json_each(?3) WHERE true
+             ON CONFLICT DO NOTHING",
+            place.principal,
+            place.name,
+            tools,
+        ),
         sql!(
             "INSERT INTO tools (principal, source, generation, path, key, description, parameters,
                result, hints, plan)
@@ -409,23 +417,23 @@ pub async fn delete(db: &Db, principal: &str, name: &str) -> Result<bool, StoreE
                 name
             ),
             sql!("DELETE FROM tools WHERE principal = ?1 AND source = ?2", principal, name),
+            sql!("DELETE FROM tool_paths WHERE principal = ?1 AND source = ?2", principal, name),
         ])
         .await?;
     Ok(changes.first().is_some_and(|changed| *changed > 0))
 }
 
-/// The paths of a source's tools by what the upstream knows them by.
+/// The paths of a source's tools, those that it had before included, by what the upstream knows them
+/// by; at most 50,000.
 ///
 /// # Errors
 ///
 /// When D1 cannot be read.
-pub async fn paths(db: &Db, place: Place<'_>) -> Result<Vec<Named>, StoreError> {
+pub async fn paths(db: &Db, principal: &str, name: &str) -> Result<Vec<Named>, StoreError> {
     let statement = sql!(
-        "SELECT key, path FROM tools
-         WHERE principal = ?1 AND source = ?2 AND generation = ?3 ORDER BY path",
-        place.principal,
-        place.name,
-        place.generation,
+        "SELECT key, path FROM tool_paths WHERE principal = ?1 AND source = ?2 LIMIT 50000",
+        principal,
+        name
     );
     db.all(&statement).await
 }

@@ -50,8 +50,7 @@ fn date_ms(text: &str) -> Option<u64> {
     let month = u64::try_from(MONTHS.iter().position(|known| *known == month)?).ok()?;
     let year: u64 = parts.next()?.parse().ok()?;
     let mut clock = parts.next()?.split(':').map(str::parse::<u64>);
-    let (hour, minute, second) =
-        (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
+    let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
     if parts.next()? != "GMT" || !(1_970..=9_999).contains(&year) || !(1..=31).contains(&day) {
         return None;
     }

@@ -94,9 +94,7 @@ impl Grants {
             Place::Cookie { name } => (&self.cookies, name.as_str(), "cookie"),
         };
         let folds = !matches!(place, Place::Query { .. } | Place::Cookie { .. });
-        let is = |known: &String| {
-            known == wanted || folds && known.eq_ignore_ascii_case(wanted)
-        };
+        let is = |known: &String| known == wanted || folds && known.eq_ignore_ascii_case(wanted);
         if list.iter().any(is) {
             return Ok(());
         }
@@ -159,7 +157,9 @@ impl Scrubber {
             spellings.push(password.to_owned());
         }
         let quoted = serde_json::Value::from(secret).to_string();
-        spellings.extend(quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).map(str::to_owned));
+        spellings.extend(
+            quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).map(str::to_owned),
+        );
         let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         spellings.extend([form.replace('+', "%20"), form, percent(secret)]);
         for spelling in spellings {
@@ -355,7 +355,10 @@ mod tests {
         let mut bytes = vec![0xff, b'u', b'u'];
         bytes.extend_from_slice(secret.as_bytes());
         bytes.push(0xfe);
-        assert_eq!(scrubber.bytes(bytes), [&[0xff, b'u', b'u'], TAKEN_OUT.as_bytes(), &[0xfe]].concat());
+        assert_eq!(
+            scrubber.bytes(bytes),
+            [&[0xff, b'u', b'u'], TAKEN_OUT.as_bytes(), &[0xfe]].concat()
+        );
     }
 
     #[test]

@@ -32,19 +32,13 @@ pub async fn put(
     grants: &Grants,
 ) -> Result<(), Fault> {
     let (key_id, key) = keys.newest().ok_or_else(no_key)?;
-    let sealed = seal::seal(key, &context(principal, name), value).await.map_err(|thrown| {
-        Fault::internal("seal", thrown.to_string())
-    })?;
+    let sealed = seal::seal(key, &context(principal, name), value)
+        .await
+        .map_err(|thrown| Fault::internal("seal", thrown.to_string()))?;
     let grants = serde_json::to_string(grants)
         .map_err(|error| Fault::internal("grants", error.to_string()))?;
-    let putting = table::Putting {
-        principal,
-        name,
-        key_id,
-        sealed: &sealed,
-        grants: &grants,
-        now: now_ms(),
-    };
+    let putting =
+        table::Putting { principal, name, key_id, sealed: &sealed, grants: &grants, now: now_ms() };
     Ok(table::put(db, &putting).await?)
 }
 

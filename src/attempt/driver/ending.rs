@@ -25,6 +25,7 @@ impl Attempt {
         arrivals: Option<mpsc::UnboundedReceiver<Arrival>>,
     ) -> Result<String, Fault> {
         // What was in flight is stopped; dropping the futures lets their connections go.
+        self.preparing = FuturesUnordered::new();
         self.calls = FuturesUnordered::new();
         let now = now_ms();
         let outcome = self.with_plain_result(outcome);
