@@ -40,7 +40,7 @@ const TOOLS = [
     annotations: { idempotentHint: true },
     call: async (/** @type {any} */ _args, /** @type {any} */ { gone, note }) => {
       note({ method: "notifications/progress", params: { progressToken: 1, progress: 1, total: 2 } });
-      await Promise.race([gone, sleep(5_000)]);
+      await Promise.race([gone, sleep(15_000)]);
       return text("late");
     },
   },
@@ -118,13 +118,14 @@ for (const era of /** @type {const} */ (["modern", "legacy"])) {
       });
 
       test("arguments that do not fit are refused by their path, and nothing is called", async () => {
-        const before = stand.heard.length;
+        const calls = () => stand.heard.filter(({ body }) => body?.method === "tools/call").length;
+        const before = calls();
         const got = await value(`
           try { await tools.calc.getSum({ a: "1" }) } catch (error) { return [error.code, error.message]; }`);
         assert.equal(got[0], "HF_E1604");
         assert.match(got[1], /arguments\.a must be a number/);
         assert.match(got[1], /arguments\.b is required/);
-        assert.equal(stand.heard.length, before);
+        assert.equal(calls(), before);
       });
 
       test("an unknown path names the nearest", async () => {
@@ -142,7 +143,7 @@ for (const era of /** @type {const} */ (["modern", "legacy"])) {
         const { hungUp } = stand;
         const run = await w.execute({
           code: `try { await tools.calc.slow() } catch (error) { return error.code; }`,
-          limits: { dispatchMs: 500 },
+          limits: { dispatchMs: 2_000 },
         });
         assert.equal(run.result, "HF_E1603", JSON.stringify(run));
         const told = () => (era === "modern" ? stand.hungUp > hungUp : stand.cancelled.length > 0);
