@@ -13,6 +13,7 @@ pub mod names;
 pub mod naming;
 pub mod openapi;
 pub mod policy;
+pub mod schema;
 pub mod service;
 pub mod storage;
 
