@@ -1,0 +1,178 @@
+//! How an attempt ends: its outcome is told, stored and answered.
+
+use super::{Arrival, Attempt, answer, over};
+use crate::error::{Code, Fault};
+use crate::platform::clock::now_ms;
+use crate::report::desk::{Circumstances, Desk};
+use crate::run::outcome::{Outcome, RunView};
+use crate::run::value;
+use crate::store::db::StoreError;
+use crate::store::journal as store;
+use crate::store::{approvals, ledger, runs};
+use crate::tools::schema;
+use futures_channel::mpsc;
+use futures_util::future::FutureExt as _;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use futures_util::{pin_mut, select_biased};
+use serde_json::value::RawValue;
+
+impl Attempt {
+    /// Stores the outcome and gives the response, byte for byte as it is stored.
+    pub(super) async fn end(
+        mut self,
+        desk: &Desk,
+        outcome: Outcome,
+        arrivals: Option<mpsc::UnboundedReceiver<Arrival>>,
+    ) -> Result<String, Fault> {
+        // What was in flight is stopped; dropping the futures lets their connections go.
+        self.calls = FuturesUnordered::new();
+        let now = now_ms();
+        let outcome = self.with_plain_result(outcome);
+        if let Some(fault) = outcome.fault() {
+            let surface = Some(self.order.surface.as_str());
+            desk.take(fault, &Circumstances { surface, run: Some(&self.order.run_id) });
+        }
+        let response = self.response(&outcome, now);
+        let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
+        let (run, fence) = (&self.order.run_id, self.order.fence);
+        if outcome == Outcome::Parked {
+            self.recorder.push([store::park(run, fence)]);
+        } else {
+            self.recorder.push([approvals::drop_open(run, fence, now)]);
+            self.recorder.push(store::forget(run, fence));
+            self.recorder.push(runs::end(&runs::Ending {
+                id: run,
+                fence,
+                status: outcome.status(),
+                error: error.as_ref().map(|(code, kind)| (*code, kind.as_str())),
+                ended_at: now,
+                response: &response,
+            }));
+        }
+        let recorder = self.recorder.clone();
+        let written = async move {
+            while !recorder.is_idle() {
+                recorder.write().await?;
+            }
+            Ok::<(), StoreError>(())
+        }
+        .fuse();
+        pin_mut!(written);
+        let written = match arrivals {
+            None => written.await,
+            Some(mut arrivals) => loop {
+                select_biased! {
+                    written = written => break written,
+                    arrival = arrivals.next() => {
+                        // A late call: the program is told that its run has ended.
+                        if let Some((_, reply)) = arrival {
+                            answer(reply, over());
+                        }
+                    },
+                }
+            },
+        };
+        if let Err(error) = written {
+            return Ok(self.unstored(desk, &outcome, now, error).await);
+        }
+        if self.recorder.changed() == 0 {
+            // Whoever took the run over, or the first of two writes, has the word.
+            return Ok(runs::response(&self.db, &self.order.run_id).await?.unwrap_or(response));
+        }
+        if outcome.status().is_final()
+            && (self.order.resumes || self.people.follow_others())
+            && let Err(error) = crate::runs::end_left_alone(&self.db, desk, run).await
+        {
+            // What waits for people alone ends with its questions, which expire.
+            worker::console_error!("run {run}: runs that it left alone: {}", error.message);
+        }
+        Ok(response)
+    }
+
+    /// The outcome could not be stored: it is still answered, and says so.
+    pub(super) async fn unstored(
+        &mut self,
+        desk: &Desk,
+        outcome: &Outcome,
+        now: u64,
+        error: StoreError,
+    ) -> String {
+        if let Ok(Some(stored)) = runs::response(&self.db, &self.order.run_id).await {
+            return stored;
+        }
+        let message = "The outcome of a run could not be stored.";
+        let fault = Fault::new(Code::RecordLost, message).caused_by(error.0);
+        let surface = Some(self.order.surface.as_str());
+        desk.take(&fault, &Circumstances { surface, run: Some(&self.order.run_id) });
+        // Under a key it is not run again: it was done, and is being answered.
+        if self.order.claim.is_some()
+            && let Err(error) = self.db.run(&ledger::lose_answer(&self.order.run_id)).await
+        {
+            worker::console_error!("run {}: its key: {error}", self.order.run_id);
+        }
+        self.warnings.push(
+            "This outcome could not be stored: looking the run up will not show it.".to_owned(),
+        );
+        self.response(outcome, now)
+    }
+
+    /// Turns the program's tagged value into its plain form, once; what was lost is a warning.
+    pub(super) fn with_plain_result(&mut self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Completed(tagged) => match value::plain(&tagged) {
+                Ok((plain, lost)) => {
+                    self.warnings.extend(lost);
+                    self.unfit(&plain).map_or(Outcome::Completed(plain), Outcome::Failed)
+                }
+                Err(error) => Outcome::Failed(
+                    Fault::new(Code::SandboxGone, "The sandbox answered what cannot be read.")
+                        .caused_by(error.to_string()),
+                ),
+            },
+            other => other,
+        }
+    }
+
+    /// The fault of a result that does not fit what its export promises.
+    pub(super) fn unfit(&self, plain: &str) -> Option<Fault> {
+        let package = self.order.package.as_ref()?;
+        let schema = package.result.as_ref()?;
+        let result = serde_json::from_str(plain).ok()?;
+        let problem = schema::validate(schema, &result, "result").into_iter().next()?;
+        let message = format!("The result does not fit its schema: {problem}.");
+        Some(Fault::new(Code::RuntimeError, message).with("path", problem.path))
+    }
+
+    pub(super) fn response(&self, outcome: &Outcome, now: u64) -> String {
+        let result = match outcome {
+            Outcome::Completed(plain) => RawValue::from_string(plain.clone()).ok(),
+            _ => None,
+        };
+        let mut warnings = self.warnings.clone();
+        warnings.extend(self.run.warnings().iter().cloned());
+        let fault = outcome.fault();
+        let status = outcome.status();
+        let questions = match outcome {
+            Outcome::Parked => self.people.questions(),
+            _ => Vec::new(),
+        };
+        let view = RunView {
+            id: &self.order.run_id,
+            status,
+            outcome: status.is_final().then_some(status),
+            approvals: &questions,
+            result: result.as_deref(),
+            error: fault.map(|fault| fault.message.as_str()),
+            error_details: fault.map(Fault::to_json),
+            emitted: &self.tools.emitted(),
+            logs: self.log.lines(),
+            warnings: &warnings,
+            timing: self.run.timing(self.order.arrived_at, now),
+            surface: self.order.surface,
+            label: self.order.label.as_deref(),
+            created_at: self.order.arrived_at,
+            ended_at: status.is_final().then_some(now),
+        };
+        serde_json::to_string(&view).unwrap_or_else(|_| "{}".to_owned())
+    }
+}
