@@ -11,7 +11,7 @@ import os from "node:os";
 import path from "node:path";
 import { COUNTED } from "./lib/count-reporter.mjs";
 import { Refusal, childEnv, options, run, script } from "./lib/command.mjs";
-import { chromium, installPython } from "./lib/needs.mjs";
+import { chromium, installPython, installSchemaSuite } from "./lib/needs.mjs";
 import { NODE_BIN, ROOT } from "./lib/places.mjs";
 import { setUp } from "./setup.mjs";
 import { WASM_TARGET } from "./versions.mjs";
@@ -126,8 +126,7 @@ function group(name, files = testFiles(name)) {
         "--test",
         ...REPORTERS,
         `--test-timeout=${TEST_MS}`,
-        // A worker and its test want a core each, and times are measured.
-        `--test-concurrency=${Math.max(1, Math.floor(os.availableParallelism() / 2))}`,
+        `--test-concurrency=${atOnce(name)}`,
         ...files,
       ],
     ],
@@ -135,6 +134,17 @@ function group(name, files = testFiles(name)) {
     after: "build",
     ...(name === "browser" ? { lacks: async () => (await chromium()).missing } : {}),
   };
+}
+
+/**
+ * How many test files run at once: a worker and its test want a core each, and times are measured;
+ * the deploy's measure none, and are processes that wait for each other.
+ *
+ * @param {string} name a folder of tests/
+ */
+function atOnce(name) {
+  const cores = os.availableParallelism();
+  return name === "deploy" ? cores + 1 : Math.max(1, Math.floor(cores / 2));
 }
 
 /** @type {(text: string) => Counts} what cargo test says, doc tests included */
@@ -223,9 +233,13 @@ await script(import.meta.url, async () => {
   const noSkip = process.env.HOLDFAST_NO_SKIP === "1";
   await setUp();
   const plan = chosen(positionals);
-  if (plan.some(({ name }) => name === "clients")) {
+  for (const [stage, install] of /** @type {const} */ ([
+    ["clients", installPython],
+    ["schemas", installSchemaSuite],
+  ])) {
+    if (!plan.some(({ name }) => name === stage)) continue;
     try {
-      await installPython();
+      await install();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       console.log(error.message); // the tests that need it say that they were skipped

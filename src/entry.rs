@@ -135,9 +135,7 @@ async fn make_attempt(
         Rc::clone(&db),
         Rc::clone(desk),
         Rc::clone(&config),
-        order.principal.clone(),
-        order.run_id.clone(),
-        order.parent.as_ref().map_or(0, |parent| parent.depth),
+        &order,
     );
     let tools =
         Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);

@@ -53,7 +53,7 @@ const PINNED: &[(&str, &str)] = &[
     ("HF_E1305", "serialization_error"),
     ("HF_E1306", "timed_out"),
     ("HF_E1307", "cancelled"),
-    ("HF_E1405", "policy_blocked"),
+    ("HF_E1406", "policy_blocked"),
     ("HF_E1410", "limit_exceeded"),
     ("HF_E1411", "capacity_exceeded"),
     ("HF_E1601", "tool_not_found"),

@@ -433,6 +433,13 @@ catalogue! {
         shape: "The approval for {tool} expired after {window}; nobody decided.",
         next: "Nobody declined it. Tell a person that a decision is needed, then run the program again.",
     }
+    /// What a client brought to go on with a call is not taken.
+    StateRefused = "HF_E1405" {
+        InvalidRequest, Caller, 400, FixRequest, No,
+        title: "The request state is not taken",
+        shape: "requestState {why}.",
+        next: "Call resume with the run's id to go on with a run; make the call without requestState to run it anew.",
+    }
     /// The host may not be called.
     HostNotAllowed = "HF_E1404" {
         PolicyBlocked, Policy, 403, AskPerson, No,
@@ -441,7 +448,7 @@ catalogue! {
         next: "Use a tool that reaches it, or have the host added to HOLDFAST_HTTP_HOSTS.",
     }
     /// A secret may not go where it was asked to.
-    SecretNotAllowed = "HF_E1405" {
+    SecretNotAllowed = "HF_E1406" {
         PolicyBlocked, Policy, 403, AskPerson, No,
         title: "The secret may not go there",
         shape: "The secret {name} may not {be shown to host | stand in place | be used by source}.",

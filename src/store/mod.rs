@@ -4,6 +4,7 @@
 pub mod approvals;
 pub mod db;
 pub mod dispatches;
+pub mod followed;
 pub mod journal;
 pub mod ledger;
 pub mod packages;
@@ -12,5 +13,6 @@ pub mod policies;
 pub mod runs;
 pub mod secrets;
 pub mod sources;
+pub mod states;
 pub mod storage;
 pub mod tokens;

@@ -9,7 +9,7 @@ use super::turns::Turns;
 use super::unfit;
 use crate::config::Config;
 use crate::error::Fault;
-use crate::packages::schema;
+use crate::tools::schema;
 use crate::platform::clock::now_ms;
 use crate::run::value;
 use crate::store::db::Db;

@@ -300,7 +300,7 @@ mod tests {
     //! Every built-in tool is described, and what is described is built in.
 
     use super::*;
-    use crate::packages::schema;
+    use crate::tools::schema;
 
     #[test]
     fn every_built_in_tool_is_described_as_it_is() {

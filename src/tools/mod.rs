@@ -18,6 +18,7 @@ pub mod naming;
 pub mod openapi;
 pub mod policy;
 pub mod retry;
+pub mod schema;
 pub mod secret;
 pub mod service;
 pub mod source;
@@ -30,6 +31,7 @@ use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
 use crate::run::journal::Journal;
+use crate::run::outcome::Question;
 use crate::run::value;
 use crate::store::db::Db;
 use crate::store::policies;
@@ -51,6 +53,24 @@ pub struct Caller {
     pub label: Option<String>,
     /// The most bytes of an answer.
     pub answer_bytes: u64,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Came {
+    /// Its answer, tagged JSON.
+    Back(String),
+    /// The run that it invoked waits for people. Called again, it answers once that run has ended.
+    Waits(Waiting),
+}
+
+/// A run that waits for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    /// The run.
+    pub run_id: String,
+    /// What it waits for.
+    pub questions: Vec<Question>,
 }
 
 /// Every source of this deployment, and who calls.
@@ -158,13 +178,20 @@ impl Tools {
         self.emitted.values()
     }
 
-    /// Calls a tool. `arguments` and the answer are tagged JSON. Dropping the future stops the
-    /// call as far as the tool can be stopped.
+    /// Whether a call of `path` can be made again when its answer was lost: what it did before is
+    /// found.
+    #[must_use]
+    pub fn is_repeatable(&self, path: &str) -> bool {
+        self.only_reads(path) || self.nested.is_some() && path == nested::PATH
+    }
+
+    /// Calls a tool as the run's call `n`. `arguments` and the answer are tagged JSON. Dropping the
+    /// future stops the call as far as the tool can be stopped.
     ///
     /// # Errors
     ///
     /// What the tool failed with, or why it was not called.
-    pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
+    pub async fn call(&self, n: u32, path: &str, arguments: &str) -> Result<Came, Fault> {
         let answer = match path {
             "emit" => self.emitted.take(arguments),
             "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
@@ -183,7 +210,12 @@ impl Tools {
                 tagged(path, &found)
             }
             _ => match (&self.nested, self.sources.find(path).await?, &self.service) {
-                (Some(nested), ..) if path == nested::PATH => nested.invoke(arguments).await,
+                (Some(nested), ..) if path == nested::PATH => {
+                    match nested.invoke(n, arguments).await? {
+                        Came::Back(answer) => Ok(answer),
+                        waits @ Came::Waits(_) => return Ok(waits),
+                    }
+                }
                 (_, Some(tool), _) => {
                     let bytes = self.caller.answer_bytes;
                     self.sources.call(&tool, arguments, bytes, &|_| {}).await
@@ -202,7 +234,7 @@ impl Tools {
                  was made.",
             ));
         }
-        Ok(answer)
+        Ok(Came::Back(answer))
     }
 
     async fn unknown(&self, path: &str) -> Result<Fault, Fault> {

@@ -2,7 +2,6 @@
 
 use super::{Arrival, Attempt, answer, over};
 use crate::error::{Code, Fault};
-use crate::packages::schema;
 use crate::platform::clock::now_ms;
 use crate::report::desk::{Circumstances, Desk};
 use crate::run::outcome::{Outcome, RunView};
@@ -10,6 +9,7 @@ use crate::run::value;
 use crate::store::db::StoreError;
 use crate::store::journal as store;
 use crate::store::{approvals, ledger, runs};
+use crate::tools::schema;
 use futures_channel::mpsc;
 use futures_util::future::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -79,6 +79,13 @@ impl Attempt {
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
             return Ok(runs::response(&self.db, &self.order.run_id).await?.unwrap_or(response));
+        }
+        if outcome.status().is_final()
+            && (self.order.resumes || self.people.follow_others())
+            && let Err(error) = crate::runs::end_left_alone(&self.db, desk, run).await
+        {
+            // What waits for people alone ends with its questions, which expire.
+            worker::console_error!("run {run}: runs that it left alone: {}", error.message);
         }
         Ok(response)
     }
