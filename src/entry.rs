@@ -130,13 +130,8 @@ async fn make_attempt(
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
     };
-    let nested = Nested::new(
-        Rc::clone(&ctx),
-        Rc::clone(&db),
-        Rc::clone(desk),
-        Rc::clone(&config),
-        &order,
-    );
+    let nested =
+        Nested::new(Rc::clone(&ctx), Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
     let tools =
         Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);
     let loader = Loader::of(env).map_err(|thrown| {

@@ -18,8 +18,8 @@ use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
 use crate::store::sources as table;
-use crate::tools::find;
 use crate::store::states;
+use crate::tools::find;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.

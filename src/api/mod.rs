@@ -157,33 +157,8 @@ async fn route(
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
         }
-        ["v1", "sources"] => {
-            allow(&req, &[Method::Get])?;
-            sources::list(&app, &req).await
-        }
-        ["v1", "sources", name] => {
-            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            sources::one(&app, req, name).await
-        }
-        ["v1", "sources", name, what @ ("refresh" | "test")] => {
-            allow(&req, &[Method::Post])?;
-            sources::ask(&app, &req, name, what).await
-        }
-        ["v1", "tools"] => {
-            allow(&req, &[Method::Get])?;
-            sources::search(&app, &req).await
-        }
-        ["v1", "tools", path] => {
-            allow(&req, &[Method::Get])?;
-            sources::describe(&app, &req, path).await
-        }
-        ["v1", "secrets"] => {
-            allow(&req, &[Method::Get])?;
-            secrets::list(&app, &req).await
-        }
-        ["v1", "secrets", name] => {
-            allow(&req, &[Method::Put, Method::Delete])?;
-            secrets::one(&app, req, name).await
+        ["v1", "sources" | "tools" | "secrets", ..] => {
+            sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;
@@ -197,11 +172,13 @@ async fn route(
             allow(&req, &[Method::Delete])?;
             tokens::revoke(&app, &req, id).await
         }
-        _ => {
-            let shown: String = path.chars().take(200).collect();
-            Err(Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}.")))
-        }
+        _ => Err(nothing_at(&path)),
     }
+}
+
+fn nothing_at(path: &str) -> Fault {
+    let shown: String = path.chars().take(200).collect();
+    Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}."))
 }
 
 /// A parameter of the query in whole seconds, as milliseconds, at most `most_ms`; the only one that

@@ -1,6 +1,6 @@
 //! `/v1/sources`: connect services, look at them, have them read again. `/v1/tools`: what they brought.
 
-use super::{App, auth, body, json_text};
+use super::{App, allow, auth, body, json_text, nothing_at, secrets};
 use crate::error::Fault;
 use crate::store::sources as table;
 use crate::tools::connect::{Hands, not_found};
@@ -12,6 +12,45 @@ use worker::{Method, Request, Response};
 
 /// Bytes of a body: a document of 5 MB, as text in JSON.
 const MAX_BODY_BYTES: usize = 12_582_912;
+
+/// `/v1/sources`, `/v1/tools` and `/v1/secrets`; `segments` begins with one of these words.
+///
+/// # Errors
+///
+/// Whatever refuses the request.
+pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Response, Fault> {
+    match segments {
+        ["sources"] => {
+            allow(&req, &[Method::Get])?;
+            list(app, &req).await
+        }
+        ["sources", name] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            one(app, req, name).await
+        }
+        ["sources", name, what @ ("refresh" | "test")] => {
+            allow(&req, &[Method::Post])?;
+            ask(app, &req, name, what).await
+        }
+        ["tools"] => {
+            allow(&req, &[Method::Get])?;
+            search(app, &req).await
+        }
+        ["tools", path] => {
+            allow(&req, &[Method::Get])?;
+            describe(app, &req, path).await
+        }
+        ["secrets"] => {
+            allow(&req, &[Method::Get])?;
+            secrets::list(app, &req).await
+        }
+        ["secrets", name] => {
+            allow(&req, &[Method::Put, Method::Delete])?;
+            secrets::one(app, req, name).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
 
 fn hands(app: &App) -> Hands {
     Hands {
@@ -30,7 +69,7 @@ fn answer(value: &Value) -> Result<Response, Fault> {
 /// # Errors
 ///
 /// No scope; the database.
-pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
+async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "sources").await?;
     answer(&hands(app).list(&principal.name).await?)
 }
@@ -40,7 +79,7 @@ pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
 /// # Errors
 ///
 /// Bad settings, no scope, no such source; the database.
-pub async fn one(app: &App, mut req: Request, name: &str) -> Result<Response, Fault> {
+async fn one(app: &App, mut req: Request, name: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "sources").await?;
     let owner = principal.name.as_str();
     match req.method() {
@@ -69,7 +108,7 @@ pub async fn one(app: &App, mut req: Request, name: &str) -> Result<Response, Fa
 /// # Errors
 ///
 /// No scope, no such source; the database. A source that does not answer is told as such.
-pub async fn ask(app: &App, req: &Request, name: &str, what: &str) -> Result<Response, Fault> {
+async fn ask(app: &App, req: &Request, name: &str, what: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "sources").await?;
     let hands = hands(app);
     answer(&match what {
@@ -97,7 +136,7 @@ fn is_dry(req: &Request) -> Result<bool, Fault> {
 /// # Errors
 ///
 /// A bad page, no scope; the database.
-pub async fn search(app: &App, req: &Request) -> Result<Response, Fault> {
+async fn search(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "execute").await?;
     let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
     let mut wanted = Search::default();
@@ -126,7 +165,7 @@ pub async fn search(app: &App, req: &Request) -> Result<Response, Fault> {
 /// # Errors
 ///
 /// No such tool, no scope; the database.
-pub async fn describe(app: &App, req: &Request, path: &str) -> Result<Response, Fault> {
+async fn describe(app: &App, req: &Request, path: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "execute").await?;
     json_text(find::describe(&app.db, &principal.name, path).await?, 200)
 }

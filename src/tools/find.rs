@@ -206,9 +206,9 @@ fn effect(declares: Declared) -> &'static str {
 fn asks(policy: &Policy, path: &str, declares: Declared) -> &'static str {
     match policy.outlook(path, declares) {
         (Action::Allow, Action::Allow) => "never",
-        (Action::Ask, _) => "always",
         (Action::Allow, _) => "maybe",
-        (Action::Block, _) => "always",
+        // A call that is blocked whatever its arguments is not listed.
+        (Action::Ask | Action::Block, _) => "always",
     }
 }
 

@@ -112,16 +112,15 @@ fn head_of(headers: Option<Map<String, Value>>) -> Result<Head, Fault> {
         let value = match value {
             Value::String(text) => text,
             Value::Number(number) => number.to_string(),
-            value => match serde_json::from_value::<Reference>(value) {
-                Ok(Reference { secret, before }) => {
-                    head.secrets.push((Place::Header { name, before }, secret));
-                    continue;
-                }
-                Err(_) => {
+            value => {
+                let Ok(reference) = serde_json::from_value::<Reference>(value) else {
                     let what = format!("headers.{name} must be text, or {{secret, before?}}");
                     return Err(unfit(TOOL, what));
-                }
-            },
+                };
+                let Reference { secret, before } = reference;
+                head.secrets.push((Place::Header { name, before }, secret));
+                continue;
+            }
         };
         head.headers.push((name, value));
     }

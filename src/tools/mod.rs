@@ -149,12 +149,6 @@ impl Tools {
             || self.sources.known(path).is_some_and(|tool| tool.reads())
     }
 
-    /// Whether a call of `path` may be made again when its answer was lost.
-    #[must_use]
-    pub fn is_repeatable(&self, path: &str) -> bool {
-        self.only_reads(path) || self.sources.known(path).is_some_and(|tool| tool.repeatable())
-    }
-
     /// What a tool says of itself. A service says nothing.
     #[must_use]
     pub fn declares(&self, path: &str) -> Declared {
@@ -182,7 +176,9 @@ impl Tools {
     /// found.
     #[must_use]
     pub fn is_repeatable(&self, path: &str) -> bool {
-        self.only_reads(path) || self.nested.is_some() && path == nested::PATH
+        self.only_reads(path)
+            || self.nested.is_some() && path == nested::PATH
+            || self.sources.known(path).is_some_and(|tool| tool.repeatable())
     }
 
     /// Calls a tool as the run's call `n`. `arguments` and the answer are tagged JSON. Dropping the
@@ -209,19 +205,20 @@ impl Tools {
                 let found = find::describe(&self.db, &self.caller.principal, &wanted.path).await?;
                 tagged(path, &found)
             }
-            _ => match (&self.nested, self.sources.find(path).await?, &self.service) {
-                (Some(nested), ..) if path == nested::PATH => {
-                    match nested.invoke(n, arguments).await? {
-                        Came::Back(answer) => Ok(answer),
-                        waits @ Came::Waits(_) => return Ok(waits),
-                    }
+            nested::PATH if self.nested.is_some() => {
+                let Some(nested) = &self.nested else { return Err(not_found(path, &[])) };
+                match nested.invoke(n, arguments).await? {
+                    Came::Back(answer) => Ok(answer),
+                    waits @ Came::Waits(_) => return Ok(waits),
                 }
-                (_, Some(tool), _) => {
+            }
+            _ => match (self.sources.find(path).await?, &self.service) {
+                (Some(tool), _) => {
                     let bytes = self.caller.answer_bytes;
                     self.sources.call(&tool, arguments, bytes, &|_| {}).await
                 }
-                (_, None, Some(service)) => service.call(path, arguments, &self.caller).await?,
-                (_, None, None) => Err(self.unknown(path).await?),
+                (None, Some(service)) => service.call(path, arguments, &self.caller).await?,
+                (None, None) => Err(self.unknown(path).await?),
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);

@@ -194,15 +194,12 @@ impl Scrubber {
             while let Some(at) = rest.iter().position(|byte| byte == first) {
                 let (before, found) = rest.split_at(at);
                 out.extend_from_slice(before);
-                match found.strip_prefix(wanted) {
-                    Some(after) => {
-                        out.extend_from_slice(TAKEN_OUT.as_bytes());
-                        rest = after;
-                    }
-                    None => {
-                        out.push(*first);
-                        rest = found.get(1..).unwrap_or_default();
-                    }
+                if let Some(after) = found.strip_prefix(wanted) {
+                    out.extend_from_slice(TAKEN_OUT.as_bytes());
+                    rest = after;
+                } else {
+                    out.push(*first);
+                    rest = found.get(1..).unwrap_or_default();
                 }
             }
             out.extend_from_slice(rest);

@@ -27,7 +27,7 @@ use url::Url;
 pub enum SourceKind {
     /// An MCP server, over Streamable HTTP.
     Mcp,
-    /// An HTTP API that an OpenAPI document describes.
+    /// An HTTP API that an `OpenAPI` document describes.
     Openapi,
     /// A GraphQL API that can be asked for its schema.
     Graphql,
@@ -51,16 +51,16 @@ impl SourceKind {
 pub struct Settings {
     /// Its kind.
     pub kind: SourceKind,
-    /// Where it is reached; of OpenAPI, where the document is read.
+    /// Where it is reached; of `OpenAPI`, where the document is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// OpenAPI: the document itself, JSON or a text of YAML, in place of `url`.
+    /// `OpenAPI`: the document itself, JSON or a text of YAML, in place of `url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<Value>,
-    /// OpenAPI: where the operations are reached, if not where the document says.
+    /// `OpenAPI`: where the operations are reached, if not where the document says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// OpenAPI: values of the variables of the server's URL.
+    /// `OpenAPI`: values of the variables of the server's URL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
     /// Headers of every request. Nothing secret: they are shown.
@@ -92,7 +92,7 @@ pub struct Auth {
     /// What stands before it in the header; `Bearer ` for `authorization`, else nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// OpenAPI: the security scheme that it is for; without one it goes with every request.
+    /// `OpenAPI`: the security scheme that it is for; without one it goes with every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
 }

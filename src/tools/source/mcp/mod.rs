@@ -17,6 +17,7 @@ use crate::tools::exchange::Request;
 use crate::tools::failed;
 use crate::tools::gateway::Incoming;
 use crate::tools::import::{Hints, Imported, LeftOut, Listed, Plan};
+use crate::tools::schema;
 use crate::tools::turns::Turns;
 use events::Events;
 use futures_util::future::FutureExt as _;
@@ -98,16 +99,16 @@ struct Page<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Tool<'a> {
+struct Tool {
     name: String,
     #[serde(default)]
     title: Option<String>,
     #[serde(default)]
     description: Option<String>,
-    #[serde(borrow, default)]
-    input_schema: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    output_schema: Option<&'a RawValue>,
+    #[serde(default)]
+    input_schema: Option<Value>,
+    #[serde(default)]
+    output_schema: Option<Value>,
     #[serde(default)]
     annotations: Annotations,
 }
@@ -640,7 +641,7 @@ impl Source for Mcp {
 
 /// Takes a tool of the list in, or says why not.
 fn take(raw: &RawValue, imported: &mut Imported, known: &mut BTreeSet<String>) {
-    let tool: Tool<'_> = match serde_json::from_str(raw.get()) {
+    let tool: Tool = match serde_json::from_str(raw.get()) {
         Ok(tool) => tool,
         Err(error) => {
             let name = serde_json::from_str::<Value>(raw.get()).ok();
@@ -655,12 +656,22 @@ fn take(raw: &RawValue, imported: &mut Imported, known: &mut BTreeSet<String>) {
         imported.left_out.push(LeftOut { what: tool.name, why, whole: true });
         return;
     }
-    let is_object = |raw: &RawValue| raw.get().trim_start().starts_with('{');
-    let schema = |raw: Option<&RawValue>, usual: &str| match raw {
-        Some(raw) if is_object(raw) => Some(raw.to_owned()),
-        _ => RawValue::from_string(usual.to_owned()).ok(),
+    let mut schema = |given: Option<Value>, usual: &str, of: &str| {
+        let Some(given) = given.filter(Value::is_object) else {
+            return RawValue::from_string(usual.to_owned()).ok();
+        };
+        let adopted = schema::adopt(&given, of);
+        let what = format!("{}, {of}", tool.name);
+        imported.left_out.extend(adopted.notes.into_iter().map(|why| LeftOut {
+            what: what.clone(),
+            why,
+            whole: false,
+        }));
+        RawValue::from_string(adopted.schema.to_string()).ok()
     };
-    let Some(parameters) = schema(tool.input_schema, r#"{"type":"object"}"#) else { return };
+    let usual = r#"{"type":"object"}"#;
+    let Some(parameters) = schema(tool.input_schema, usual, "arguments") else { return };
+    let result = schema(tool.output_schema, result::SCHEMA, "result");
     let annotations = tool.annotations;
     let title = tool.title.or(annotations.title).filter(|title| *title != tool.name);
     let description = match (title, tool.description) {
@@ -674,7 +685,7 @@ fn take(raw: &RawValue, imported: &mut Imported, known: &mut BTreeSet<String>) {
         name: tool.name.clone(),
         description,
         parameters,
-        result: schema(tool.output_schema, result::SCHEMA),
+        result,
         hints: Hints {
             reads: annotations.read_only_hint,
             destructive: annotations.destructive_hint,
@@ -735,7 +746,7 @@ mod tests {
 
     use super::*;
 
-    fn taken(tools: Value) -> Imported {
+    fn taken(tools: &Value) -> Imported {
         let mut imported = Imported::default();
         let mut known = BTreeSet::new();
         let tools: Vec<Box<RawValue>> = serde_json::from_str(&tools.to_string()).unwrap();
@@ -747,7 +758,7 @@ mod tests {
 
     #[test]
     fn tools_are_taken_in_with_what_they_say_of_themselves() {
-        let imported = taken(json!([
+        let imported = taken(&json!([
             {
                 "name": "get-sum", "title": "Sum", "description": "Adds.",
                 "inputSchema": { "type": "object", "properties": { "a": { "type": "number" } } },
@@ -778,12 +789,12 @@ mod tests {
             "deep": { "type": "object", "properties": { "n": { "x-mcp-header": "N" } } },
             "plain": { "type": "string" },
         } });
-        let found = |arguments: Value| mirrored(&schema.to_string(), &arguments.to_string());
+        let found = |arguments: &Value| mirrored(&schema.to_string(), &arguments.to_string());
         assert_eq!(
-            found(json!({ "region": "eu", "deep": { "n": 3 }, "plain": "x" })),
+            found(&json!({ "region": "eu", "deep": { "n": 3 }, "plain": "x" })),
             [("mcp-param-n".into(), "3".into()), ("mcp-param-region".into(), "eu".into())]
         );
-        assert_eq!(found(json!({ "region": null })), []);
+        assert_eq!(found(&json!({ "region": null })), []);
         assert_eq!(mirrored(r#"{"type":"object"}"#, "{}"), []);
     }
 

@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    fn value(result: Value, limit: u64) -> Result<Value, Fault> {
+    fn value(result: &Value, limit: u64) -> Result<Value, Fault> {
         let raw = RawValue::from_string(result.to_string()).unwrap();
         value_of("s.t", &raw, limit).map(|text| serde_json::from_str(&text).unwrap())
     }
@@ -191,29 +191,29 @@ mod tests {
     #[test]
     fn text_is_text_and_bytes_are_bytes() {
         let text = |text: &str| json!({ "type": "text", "text": text });
-        let only = value(json!({ "content": [text("{\"a\":1}"), text("b")] }), 10_000).unwrap();
+        let only = value(&json!({ "content": [text("{\"a\":1}"), text("b")] }), 10_000).unwrap();
         assert_eq!(only, json!({ "text": "{\"a\":1}\nb" }));
         let image = json!({ "type": "image", "data": "AQI=", "mimeType": "image/png" });
         let resource = json!({ "type": "resource", "resource": { "uri": "a:b", "blob": "AQI=" } });
         let link = json!({ "type": "resource_link", "uri": "a:c", "name": "c" });
         let mixed =
-            value(json!({ "content": [text("x"), image, resource, link] }), 10_000).unwrap();
+            value(&json!({ "content": [text("x"), image, resource, link] }), 10_000).unwrap();
         assert_eq!(mixed["text"], "x");
         assert_eq!(mixed["content"][0], text("x"));
         assert_eq!(mixed["content"][1]["data"], json!({ "$": "bytes", "v": "AQI=" }));
         assert_eq!(mixed["content"][2]["uri"], "a:b");
         assert_eq!(mixed["content"][2]["data"], json!({ "$": "bytes", "v": "AQI=" }));
         assert_eq!(mixed["content"][3], link);
-        assert_eq!(value(json!({}), 10_000).unwrap(), json!({ "text": "" }));
+        assert_eq!(value(&json!({}), 10_000).unwrap(), json!({ "text": "" }));
     }
 
     #[test]
     fn a_tool_that_failed_says_why() {
         let content = json!([{ "type": "text", "text": "no such city" }]);
-        let fault = value(json!({ "isError": true, "content": content }), 100).unwrap_err();
+        let fault = value(&json!({ "isError": true, "content": content }), 100).unwrap_err();
         assert_eq!(fault.message, "s.t: no such city");
         assert_eq!(fault.code, Code::ToolFailed);
-        let fault = value(json!({ "resultType": "input_required" }), 100).unwrap_err();
+        let fault = value(&json!({ "resultType": "input_required" }), 100).unwrap_err();
         assert!(fault.message.contains("asks its user"), "{}", fault.message);
     }
 
@@ -224,13 +224,13 @@ mod tests {
             json!({ "type": "image", "data": "AQID".repeat(10_000), "mimeType": "image/png" });
         let result = json!({ "content": [{ "type": "text", "text": long }, image] });
         for limit in [2_000, 20_000, 60_000] {
-            let value = value(result.clone(), limit).unwrap();
+            let value = value(&result, limit).unwrap();
             assert_eq!(value["cut"], true, "{limit}");
             let bytes = u64::try_from(value.to_string().len()).unwrap();
             assert!(bytes <= limit, "{limit}: {bytes}");
             assert!(long.starts_with(value["text"].as_str().unwrap()));
         }
-        let whole = value(result, 1_000_000).unwrap();
+        let whole = value(&result, 1_000_000).unwrap();
         assert!(whole.get("cut").is_none());
     }
 

@@ -179,7 +179,8 @@ struct Envelope<'a> {
 
 #[derive(Deserialize)]
 struct Progress {
-    progress: f64,
+    #[serde(rename = "progress")]
+    so_far: f64,
     total: Option<f64>,
     message: Option<String>,
 }
@@ -209,8 +210,8 @@ fn message(envelope: Envelope<'_>, id: u64) -> Message<'_> {
             "notifications/tools/list_changed" => Note::ListChanged,
             "notifications/progress" => params
                 .and_then(|params| serde_json::from_str::<Progress>(params.get()).ok())
-                .map_or(Note::Other, |Progress { progress, total, message }| Note::Progress {
-                    progress,
+                .map_or(Note::Other, |Progress { so_far, total, message }| Note::Progress {
+                    progress: so_far,
                     total,
                     message,
                 }),
