@@ -53,10 +53,14 @@ const PINNED: &[(&str, &str)] = &[
     ("HF_E1305", "serialization_error"),
     ("HF_E1306", "timed_out"),
     ("HF_E1307", "cancelled"),
+    ("HF_E1406", "policy_blocked"),
     ("HF_E1410", "limit_exceeded"),
     ("HF_E1411", "capacity_exceeded"),
     ("HF_E1601", "tool_not_found"),
     ("HF_E1602", "tool_error"),
+    ("HF_E1606", "not_found"),
+    ("HF_E1607", "not_found"),
+    ("HF_E1608", "tool_error"),
     ("HF_E1099", "internal_error"),
 ];
 

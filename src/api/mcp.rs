@@ -17,7 +17,9 @@ use crate::platform::random;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
+use crate::store::sources as table;
 use crate::store::states;
+use crate::tools::find;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -69,7 +71,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app))),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
         Read::Call(call) => {
             let asker = Asker::of(states, &call);
             run_tool(app, &principal, *call, asker, super::origin(&req)).await
@@ -77,13 +79,12 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment.
-fn guide(app: &App) -> Guide {
-    Guide {
-        sources: app.config.tools_service.iter().cloned().collect(),
-        longer_work: None,
-        budget_ms: app.config.budget_ms(Surface::Execute),
-    }
+/// What the descriptions say of this deployment, and of what the principal has connected.
+async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
+    sources.extend(table::names(&app.db, principal).await?);
+    let budget_ms = app.config.budget_ms(Surface::Execute);
+    Ok(Guide { sources, longer_work: None, budget_ms })
 }
 
 async fn run_tool(
@@ -143,6 +144,14 @@ async fn run_tool(
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
+        }
+        Tool::ToolSearch(search) => {
+            let found = find::search(&app.db, &principal.name, &search).await;
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::ToolDescribe(describe) => {
+            let found = find::describe(&app.db, &principal.name, &describe.path).await;
+            respond(call.reply.answer(&found.and_then(look)))
         }
         Tool::RunGet(get) => {
             let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;

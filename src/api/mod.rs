@@ -11,6 +11,8 @@ pub mod mcp;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod secrets;
+pub mod sources;
 pub mod streaming;
 pub mod tokens;
 
@@ -155,6 +157,9 @@ async fn route(
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
         }
+        ["v1", "sources" | "tools" | "secrets", ..] => {
+            sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
+        }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;
             if req.method() == Method::Post {
@@ -167,11 +172,13 @@ async fn route(
             allow(&req, &[Method::Delete])?;
             tokens::revoke(&app, &req, id).await
         }
-        _ => {
-            let shown: String = path.chars().take(200).collect();
-            Err(Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}.")))
-        }
+        _ => Err(nothing_at(&path)),
     }
+}
+
+fn nothing_at(path: &str) -> Fault {
+    let shown: String = path.chars().take(200).collect();
+    Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}."))
 }
 
 /// A parameter of the query in whole seconds, as milliseconds, at most `most_ms`; the only one that

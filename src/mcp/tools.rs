@@ -6,6 +6,8 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod tool_describe;
+mod tool_search;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -13,14 +15,17 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use tool_describe::ToolDescribe;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
-use crate::{error::Fault, run::outcome::Status};
+use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 8] = [
     execute::NAME,
+    tool_search::NAME,
+    tool_describe::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
@@ -55,6 +60,10 @@ pub enum Tool {
     PackageInvoke(PackageInvoke),
     /// Waits for a run to go on.
     Resume(Resume),
+    /// Finds tools that programs can call.
+    ToolSearch(Search),
+    /// Says how one is called.
+    ToolDescribe(ToolDescribe),
 }
 
 /// Why a call is none.
@@ -81,6 +90,8 @@ impl Tool {
             package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
             package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
+            tool_search::NAME => tool_search::read(arguments()).map(Self::ToolSearch),
+            tool_describe::NAME => ToolDescribe::read(arguments()).map(Self::ToolDescribe),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -94,6 +105,8 @@ impl Tool {
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
             Self::Resume(_) => resume::NAME,
+            Self::ToolSearch(_) => tool_search::NAME,
+            Self::ToolDescribe(_) => tool_describe::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
         }
@@ -104,7 +117,11 @@ impl Tool {
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) => "execute",
+            Self::Execute(_)
+            | Self::PackageInvoke(_)
+            | Self::Resume(_)
+            | Self::ToolSearch(_)
+            | Self::ToolDescribe(_) => "execute",
             Self::RunGet(_) | Self::RunList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
@@ -120,6 +137,8 @@ fn statuses() -> Vec<&'static str> {
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
     vec![
         execute::definition(guide),
+        tool_search::definition(),
+        tool_describe::definition(),
         run_get::definition(),
         run_list::definition(),
         package_list::definition(),

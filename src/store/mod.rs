@@ -11,6 +11,8 @@ pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;
+pub mod secrets;
+pub mod sources;
 pub mod states;
 pub mod storage;
 pub mod tokens;
