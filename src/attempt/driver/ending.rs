@@ -39,6 +39,7 @@ impl Attempt {
         if outcome == Outcome::Parked {
             self.recorder.push([store::park(run, fence)]);
         } else {
+            self.recorder.forget_entries();
             self.recorder.push([approvals::drop_open(run, fence, now)]);
             self.recorder.push(store::forget(run, fence));
             self.recorder.push(runs::end(&runs::Ending {
