@@ -17,7 +17,11 @@ use crate::platform::clock::now_ms;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
+use crate::services;
 use worker::{Headers, Request, Response};
+
+/// How long `service_stop` waits: the usual grace and the time until the service hears of it.
+const STOP_WAIT_MS: u64 = 15_000;
 
 /// Answers one request.
 ///
@@ -84,6 +88,8 @@ async fn run_tool(
 ) -> Result<Response, Fault> {
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        Tool::ServiceStart(start) => Some(Target::read(&start.name)),
+        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
         _ => None,
     };
     let scope = match &target {
@@ -130,6 +136,29 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
+        Tool::ServiceStart(start) => {
+            let Some(Ok(target)) = target else { return Err(internal("a start without a target")) };
+            let wanted = services::Start { params: start.params, version: start.version };
+            let hands = app.hands();
+            let name = &principal.name;
+            let started = services::start(&hands, name, &target, wanted, &origin).await;
+            respond(call.reply.answer(&started.and_then(look)))
+        }
+        Tool::ServiceStop(_) => {
+            let Some(Ok(target)) = target else { return Err(internal("a stop without a target")) };
+            let stopped =
+                services::stop(&app.hands(), &principal.name, &target, STOP_WAIT_MS).await;
+            respond(call.reply.answer(&stopped.and_then(look)))
+        }
+        Tool::ServiceStatus(status) => {
+            let (hands, name) = (app.hands(), &principal.name);
+            let found = match status.name.as_deref().map(Target::read) {
+                None => services::list(&hands, name, None, status.cursor.as_deref()).await,
+                Some(Ok(target)) => services::status(&hands, name, &target).await,
+                Some(Err(fault)) => Err(fault),
+            };
+            respond(call.reply.answer(&found.and_then(look)))
+        }
         Tool::RunGet(get) => {
             let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
             respond(call.reply.answer(&found.and_then(look)))
@@ -169,7 +198,15 @@ async fn invocation(
     };
     let key = invoke.idempotency_key;
     let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
-    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        principal,
+        target,
+        (Surface::Invocation, wanted),
+        now_ms(),
+    )
+    .await?;
     Ok(Order { claim, ..order })
 }
 

@@ -11,6 +11,7 @@ pub mod mcp;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod services;
 pub mod streaming;
 pub mod tokens;
 
@@ -154,6 +155,22 @@ async fn route(
         ["v1", "packages", name, export] => {
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
+        }
+        ["v1", "services"] => {
+            allow(&req, &[Method::Get])?;
+            services::list(&app, &req).await
+        }
+        ["v1", "services", package, name] => {
+            allow(&req, &[Method::Get])?;
+            services::get(&app, &req, package, name).await
+        }
+        ["v1", "services", package, name, "start"] => {
+            allow(&req, &[Method::Post])?;
+            services::start(&app, req, package, name).await
+        }
+        ["v1", "services", package, name, "stop"] => {
+            allow(&req, &[Method::Post])?;
+            services::stop(&app, &req, package, name).await
         }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;

@@ -6,6 +6,7 @@ use super::{App, auth, body, json_text, streaming};
 use crate::error::{Code, Fault};
 use crate::packages::{self, Invocation, PackageRequest, Target};
 use crate::platform::clock::now_ms;
+use crate::run::surface::Surface;
 use serde::Deserialize;
 use worker::{Method, Request, Response};
 
@@ -101,8 +102,14 @@ pub async fn invoke(
         None => None,
         Some(key) => Some(invocation.claim(&target, HEADER, key)?),
     };
-    let order =
-        packages::order(&app.db, &app.config, &principal.name, &target, invocation, arrived_at);
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        &principal.name,
+        &target,
+        (Surface::Invocation, invocation),
+        arrived_at,
+    );
     let mut order = order.await?;
     order.claim = claim;
     order.hold_ms = hold_ms;
@@ -111,7 +118,10 @@ pub async fn invoke(
 }
 
 /// The query's parameters, each at most once asked for here.
-fn query<const N: usize>(req: &Request, names: [&str; N]) -> Result<[Option<String>; N], Fault> {
+pub(super) fn query<const N: usize>(
+    req: &Request,
+    names: [&str; N],
+) -> Result<[Option<String>; N], Fault> {
     let url = req.url().map_err(|_| Fault::new(Code::InvalidRequest, "The URL cannot be read."))?;
     let mut found = [const { None }; N];
     for (name, value) in url.query_pairs().into_owned() {

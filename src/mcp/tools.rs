@@ -6,6 +6,9 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod service_start;
+mod service_status;
+mod service_stop;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -13,19 +16,25 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use service_start::ServiceStart;
+pub use service_status::ServiceStatus;
+pub use service_stop::ServiceStop;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
 use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 9] = [
     execute::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
     package_invoke::NAME,
     resume::NAME,
+    service_start::NAME,
+    service_stop::NAME,
+    service_status::NAME,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -55,6 +64,12 @@ pub enum Tool {
     PackageInvoke(PackageInvoke),
     /// Waits for a run to go on.
     Resume(Resume),
+    /// Has a service kept at work.
+    ServiceStart(ServiceStart),
+    /// Asks a service to stop.
+    ServiceStop(ServiceStop),
+    /// Looks at services.
+    ServiceStatus(ServiceStatus),
 }
 
 /// Why a call is none.
@@ -81,6 +96,9 @@ impl Tool {
             package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
             package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
+            service_start::NAME => ServiceStart::read(arguments()).map(Self::ServiceStart),
+            service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
+            service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -96,16 +114,23 @@ impl Tool {
             Self::Resume(_) => resume::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
+            Self::ServiceStart(_) => service_start::NAME,
+            Self::ServiceStop(_) => service_stop::NAME,
+            Self::ServiceStatus(_) => service_status::NAME,
         }
     }
 
-    /// The scope that a token needs for it. An invocation needs that of its export, which `execute`
-    /// covers.
+    /// The scope that a token needs for it. An invocation needs that of its export, and a service its
+    /// own, which `execute` covers.
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) => "execute",
-            Self::RunGet(_) | Self::RunList(_) => "runs",
+            Self::Execute(_)
+            | Self::PackageInvoke(_)
+            | Self::Resume(_)
+            | Self::ServiceStart(_)
+            | Self::ServiceStop(_) => "execute",
+            Self::RunGet(_) | Self::RunList(_) | Self::ServiceStatus(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }
@@ -125,6 +150,9 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         package_list::definition(),
         package_invoke::definition(),
         resume::definition(),
+        service_start::definition(),
+        service_stop::definition(),
+        service_status::definition(),
     ]
 }
 

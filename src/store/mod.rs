@@ -11,5 +11,6 @@ pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;
+pub mod services;
 pub mod storage;
 pub mod tokens;

@@ -3,6 +3,7 @@
 //! Every tool takes one object and gives one value, both as tagged JSON. What a tool fails with
 //! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
 
+pub mod alarm;
 pub mod egress;
 pub mod emit;
 pub mod exchange;
@@ -73,6 +74,7 @@ pub struct Tools {
 const BUILT_IN: &[(&str, bool)] = &[
     ("emit", true),
     ("http.fetch", false),
+    ("service.alarm", false),
     ("storage.delete", false),
     ("storage.get", true),
     ("storage.list", true),
@@ -153,6 +155,7 @@ impl Tools {
             "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
+            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).await,
             "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
             _ => match (&self.nested, &self.service) {
                 (Some(nested), _) if path == nested::PATH => {
