@@ -12,5 +12,6 @@ pub mod permits;
 pub mod policies;
 pub mod runs;
 pub mod services;
+pub mod states;
 pub mod storage;
 pub mod tokens;
