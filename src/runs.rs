@@ -19,7 +19,7 @@ use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
 use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
-use crate::store::{approvals, journal};
+use crate::store::{approvals, dispatches, journal};
 use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -363,10 +363,21 @@ pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
 }
 
 async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, Fault> {
-    let fault = Fault::new(
+    let mut fault = Fault::new(
         Code::SandboxGone,
         "The sandbox of this run is gone: it gave no sign of life for 30s.",
     );
+    // Nobody knows what became of what was called and did not return; whoever asks is told so.
+    let reads = tools::reads();
+    let calls = dispatches::of_run(db, &row.id).await?;
+    let open = calls.iter().filter(|call| call.state == "called");
+    let unknown: Vec<Value> = open
+        .filter(|call| !reads.contains(&call.path.as_str()))
+        .map(|call| json!({ "n": call.n, "tool": call.path }))
+        .collect();
+    if !unknown.is_empty() {
+        fault = fault.with("effectUnknown", unknown);
+    }
     end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
 }
 

@@ -17,7 +17,8 @@ use crate::platform::random;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
-use crate::store::states;
+use crate::store::{policies, states};
+use crate::tools;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -69,7 +70,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app))),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
         Read::Call(call) => {
             let asker = Asker::of(states, &call);
             run_tool(app, &principal, *call, asker, super::origin(&req)).await
@@ -77,13 +78,16 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment.
-fn guide(app: &App) -> Guide {
-    Guide {
+/// What the descriptions say of this deployment to a principal: nothing that its policy hides.
+async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let policy = policies::of(&app.db, principal).await?;
+    let built_in = tools::built_in(&policy).map(str::to_owned).collect();
+    Ok(Guide {
+        built_in,
         sources: app.config.tools_service.iter().cloned().collect(),
         longer_work: None,
         budget_ms: app.config.budget_ms(Surface::Execute),
-    }
+    })
 }
 
 async fn run_tool(

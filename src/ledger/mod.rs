@@ -14,14 +14,15 @@ pub mod answer;
 pub mod key;
 pub mod request;
 
+use crate::approvals::Hands;
 use crate::attempt::Order;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{Aborted, hang_up};
-use crate::report::desk::Desk;
 use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::db::Db;
+use crate::store::journal;
 use crate::store::ledger::{self as table, Place, Row};
 
 /// How often a caller looks whether the owner of its key has ended: a second in all.
@@ -50,13 +51,8 @@ pub struct Answered {
 /// # Errors
 ///
 /// As [`runs::start`]; 422 for another payload under the key; 409 while its owner is at work.
-pub async fn start(
-    ctx: &worker::Context,
-    db: &Db,
-    desk: &Desk,
-    order: &Order,
-    aborted: Aborted,
-) -> Result<Answered, Fault> {
+pub async fn start(hands: &Hands, order: &Order, aborted: Aborted) -> Result<Answered, Fault> {
+    let Hands { ctx, db, desk, .. } = hands;
     let Some(claim) = &order.claim else {
         let text = runs::start(ctx, db, desk, order, aborted).await?;
         return Ok(Answered { text, replayed: false });
@@ -69,7 +65,7 @@ pub async fn start(
             Err(fault) if fault.code == Code::IdempotencyInProgress => {}
             Err(fault) => return Err(fault),
         }
-        if let Some(text) = await_answer(db, desk, place).await? {
+        if let Some(text) = await_answer(hands, place).await? {
             return Ok(Answered { text, replayed: true });
         }
     }
@@ -85,7 +81,8 @@ pub fn in_progress(key: &str) -> Fault {
 }
 
 /// Waits a second for the owner of a key; `None` when the claim has come free.
-async fn await_answer(db: &Db, desk: &Desk, place: Place<'_>) -> Result<Option<String>, Fault> {
+async fn await_answer(hands: &Hands, place: Place<'_>) -> Result<Option<String>, Fault> {
+    let Hands { db, desk, .. } = hands;
     let key = &place.claim.key;
     for look in 0..LOOKS {
         if look > 0 {
@@ -106,6 +103,8 @@ async fn await_answer(db: &Db, desk: &Desk, place: Place<'_>) -> Result<Option<S
                 return stored.map(Some).ok_or_else(|| answer_lost(key, run_id));
             }
             Standing::Lost if row.answer_lost != 0 => return Err(answer_lost(key, run_id)),
+            // It goes on from its record, here: who asks again for an answer waits for it.
+            Standing::Lost if journal::survives(db, run_id).await? => hands.take_up(run_id).await,
             // Ends it in its place. That either is the answer, or gives the claim back.
             Standing::Lost | Standing::Waits => {
                 let text = runs::get(db, desk, place.principal, run_id).await?;

@@ -31,6 +31,8 @@ const NAMES: [&str; 6] = [
 /// What the descriptions say that differs from one deployment or principal to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guide {
+    /// The built-in tools that the principal's policy does not hide.
+    pub built_in: Vec<String>,
     /// Names of the sources the principal has connected, beside what is built in.
     pub sources: Vec<String>,
     /// One sentence: where work goes that takes longer than the budget.

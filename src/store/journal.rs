@@ -121,8 +121,8 @@ pub fn park(run: &str, fence: u64) -> Statement {
 }
 
 /// Takes a run up for one more attempt: it waits and somebody decided, or its attempt is lost and
-/// people were asked before. Gives
-/// the fence of the attempt that begins. `None`: there is nothing to do, another was first, or no permit is free.
+/// somebody comes back for it. Gives the fence of the attempt that begins. `None`: there is nothing to
+/// do, another was first, or no permit is free.
 ///
 /// # Errors
 ///
@@ -152,7 +152,9 @@ pub async fn claim(
                   WHERE run_id = ?1 AND used = 0
                     AND (state IN ('allowed', 'declined', 'expired') OR expires_at <= ?2))
              OR status = 'running' AND lease_until < ?2
-                AND EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
+                AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
+                  OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0)
+                  OR EXISTS (SELECT 1 FROM rollbacks WHERE by_run = ?1))
                 AND EXISTS (SELECT 1 FROM recordings WHERE run_id = ?1 AND losses <= ?4))
            AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2) < ?5
          RETURNING fence",
@@ -199,8 +201,8 @@ pub async fn input(db: &Db, run: &str) -> Result<Option<(String, String)>, Store
     Ok(db.first::<Input>(&statement).await?.map(|row| (row.source, row.params)))
 }
 
-/// Runs that somebody decided about and nobody took up, and those that people were asked about and
-/// whose attempt is lost; at most `limit`.
+/// Runs that somebody decided about and nobody took up, and those whose attempt is lost and that
+/// somebody comes back for: people were asked, it answers a key, or it undoes another. At most `limit`.
 ///
 /// # Errors
 ///
@@ -216,7 +218,9 @@ pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, S
            AND r.status = 'waiting_approval'
          UNION
          SELECT r.id FROM runs r WHERE r.status = 'running' AND r.lease_until < ?2
-           AND EXISTS (SELECT 1 FROM approvals a WHERE a.run_id = r.id)
+           AND (EXISTS (SELECT 1 FROM approvals a WHERE a.run_id = r.id)
+             OR EXISTS (SELECT 1 FROM ledger l WHERE l.run_id = r.id AND l.answer_lost = 0)
+             OR EXISTS (SELECT 1 FROM rollbacks b WHERE b.by_run = r.id))
          LIMIT ?1",
         limit,
         now
@@ -236,7 +240,10 @@ pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
     }
     let statement = sql!(
         "SELECT losses FROM recordings
-         WHERE run_id = ?1 AND EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)",
+         WHERE run_id = ?1
+           AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
+             OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0)
+             OR EXISTS (SELECT 1 FROM rollbacks WHERE by_run = ?1))",
         run
     );
     Ok(db.first::<Losses>(&statement).await?.is_some_and(|row| row.losses < MAX_LOSSES))

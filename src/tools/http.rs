@@ -45,6 +45,20 @@ impl Drop for AbortOnDrop {
     }
 }
 
+/// Refuses arguments of which no request would be made.
+///
+/// # Errors
+///
+/// Unfit arguments, a host that is not allowed.
+pub fn check(rules: &HostRules, arguments: &str) -> Result<(), Fault> {
+    let arguments: Arguments = serde_json::from_str(arguments).map_err(|error| {
+        unfit(TOOL, error.to_string().split(" at line ").next().unwrap_or_default())
+    })?;
+    let url = Url::parse(&arguments.url)
+        .map_err(|error| unfit(TOOL, format!("url is not a URL ({error})")))?;
+    rules.admit(&url).map_err(|reason| refused(&url, &reason))
+}
+
 /// Makes the request.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
 use crate::run::journal::Journal;
 use crate::store::db::Db;
-use crate::tools::policy::Declared;
+use crate::tools::policy::{Declared, Policy};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -46,6 +46,7 @@ pub struct Tools {
     config: Rc<Config>,
     service: Option<service::Service>,
     nested: Option<Nested>,
+    policy: Rc<Policy>,
     caller: Caller,
     emitted: emit::Emitted,
 }
@@ -76,13 +77,50 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        Ok(Self { db, config, service, nested: None, caller, emitted: emit::Emitted::default() })
+        Ok(Self {
+            db,
+            config,
+            service,
+            nested: None,
+            policy: Rc::default(),
+            caller,
+            emitted: emit::Emitted::default(),
+        })
     }
 
     /// The same, and packages can be invoked.
     #[must_use]
     pub fn with_packages(self, nested: Nested) -> Self {
         Self { nested: Some(nested), ..self }
+    }
+
+    /// The same, under a policy: what it blocks whatever the arguments is not named to the program.
+    #[must_use]
+    pub fn under(self, policy: Rc<Policy>) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Refuses a call that would not be made, before anybody is asked about it. What only a source
+    /// knows is found when it is called.
+    ///
+    /// # Errors
+    ///
+    /// Unfit arguments, a host that is not allowed, no such tool.
+    pub fn check(&self, path: &str, arguments: &str) -> Result<(), Fault> {
+        match path {
+            "emit" => Ok(()),
+            "http.fetch" => http::check(&self.config.http_hosts, arguments),
+            nested::PATH if self.nested.is_some() => Nested::check(arguments),
+            _ if path.starts_with("storage.") && is_built_in(path) => {
+                storage::check(path, arguments)
+            }
+            _ if self.service.is_some() => Ok(()),
+            _ => Err(self.not_found(path, &[])),
+        }
+    }
+
+    fn not_found(&self, path: &str, others: &[String]) -> Fault {
+        not_found(path, others, &self.policy)
     }
 
     /// Whether a call of `path` only reads, so that it need not be written down before it is made.
@@ -130,8 +168,10 @@ impl Tools {
             "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
             _ => match (&self.nested, &self.service) {
                 (Some(nested), _) if path == nested::PATH => nested.invoke(arguments).await,
-                (_, Some(service)) => service.call(path, arguments, &self.caller).await?,
-                (_, None) => return Err(not_found(path, &[])),
+                (_, Some(service)) => {
+                    service.call(path, arguments, &self.caller, &self.policy).await?
+                }
+                (_, None) => return Err(self.not_found(path, &[])),
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
@@ -161,10 +201,20 @@ pub fn reads() -> Vec<&'static str> {
     BUILT_IN.iter().filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
 }
 
-/// No tool has the name; the nearest of those that exist are named.
+/// The built-in tools that a policy does not hide.
+pub fn built_in(policy: &Policy) -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).filter(|name| !policy.hides(name))
+}
+
+fn is_built_in(path: &str) -> bool {
+    BUILT_IN.iter().any(|(name, _)| *name == path)
+}
+
+/// No tool has the name; the nearest of those that exist are named, but for those that are hidden.
 #[must_use]
-pub fn not_found(path: &str, others: &[String]) -> Fault {
-    let known = BUILT_IN.iter().map(|(name, _)| *name).chain(others.iter().map(String::as_str));
+pub fn not_found(path: &str, others: &[String], policy: &Policy) -> Fault {
+    let others = others.iter().map(String::as_str).filter(|name| !policy.hides(name));
+    let known = built_in(policy).map(|name: &str| name).chain(others);
     let near = names::nearest(path, known, 3);
     let message = if near.is_empty() {
         format!("There is no tool {path}.")

@@ -146,6 +146,10 @@ impl Attempt {
         };
         let mut ruled = None;
         let next = self.record.next(n, nature, put, || {
+            // Nobody is asked about what would not be made.
+            if let Err(fault) = self.tools.check(&path, &arguments) {
+                return Ruling::Block(fault);
+            }
             let ruling = self.policy.decide(&path, &plain(), self.tools.declares(&path));
             let answer = match ruling.action {
                 Action::Ask if !self.people.granted(&path) => Ruling::Ask,
