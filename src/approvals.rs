@@ -12,11 +12,12 @@ use crate::ledger::Answered;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{hang_up, start_attempt};
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
-use crate::store::{dispatches, journal, states};
+use crate::store::{dispatches, followed, journal, states};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -221,16 +222,27 @@ impl Hands {
     /// Takes a run up as long as there is something to take it up for: it waits and somebody
     /// decided, or its attempt was lost. Whoever claims the run first makes the attempt; nothing
     /// else happens. What goes wrong is told to the desk: the schedule comes to it again.
+    ///
+    /// When it has ended, so are the runs that waited for it.
     pub async fn take_up(&self, run: &str) {
-        for _ in 0..MAX_ATTEMPTS {
-            match self.attempt(run).await {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(fault) => {
-                    let of = Circumstances { surface: None, run: Some(run) };
-                    self.desk.take(&fault, &of);
-                    return;
+        let taken = async {
+            for _ in 0..MAX_ATTEMPTS {
+                if !self.attempt(run).await? {
+                    break;
                 }
+            }
+            Ok::<_, Fault>(followed::parents_of(&self.db, run, AT_ONCE).await?)
+        }
+        .await;
+        match taken {
+            Ok(parents) => {
+                for parent in parents {
+                    Box::pin(self.take_up(&parent)).await;
+                }
+            }
+            Err(fault) => {
+                let of = Circumstances { surface: None, run: Some(run) };
+                self.desk.take(&fault, &of);
             }
         }
     }
@@ -276,6 +288,7 @@ async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
 pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
     let now = now_ms();
     hands.db.batch(&[table::expire(now), states::prune(now)]).await?;
+    rollback::prune(&hands.db).await?;
     // Side by side: one that computes for minutes holds up no other.
     let left = journal::left_behind(&hands.db, now, AT_ONCE).await?;
     join_all(left.iter().map(|run| hands.take_up(run))).await;

@@ -11,6 +11,7 @@ use crate::platform::clock::now_ms;
 use crate::platform::exports::{Aborted, start_attempt};
 use crate::platform::random;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::limits::Limits;
 use crate::run::log::Line;
 use crate::run::outcome::{Question, RunView, Status, Timing};
@@ -19,7 +20,7 @@ use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
 use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
-use crate::store::{approvals, dispatches, journal};
+use crate::store::{approvals, dispatches, followed, journal};
 use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -226,7 +227,7 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
     } else {
         questions_of(db, id, now).await?
     };
-    Ok(view_of(&row, lines.as_deref(), None, &questions, now))
+    Ok(view_of(&row, lines.as_deref(), None, None, &questions, now))
 }
 
 /// What people have to answer for a run that waits for them.
@@ -235,7 +236,28 @@ async fn questions_of(db: &Db, id: &str, now: u64) -> Result<Vec<Question>, Faul
     let order = kept.and_then(|kept| serde_json::from_str::<Order>(&kept).ok());
     let origin = order.map(|order| order.origin).unwrap_or_default();
     let rows = approvals::of_run(db, id, now).await?;
-    Ok(rows.iter().filter(|row| row.state == "open").map(|row| row.question(&origin)).collect())
+    let open = rows.iter().filter(|row| row.state == "open");
+    let mut questions: Vec<Question> = open.map(|row| row.question(&origin)).collect();
+    for row in followed::of_run(db, id).await? {
+        questions.extend(Box::pin(questions_of(db, &row.child_id, now)).await?);
+    }
+    Ok(questions)
+}
+
+/// Ends the runs that wait for people and that only `run` waited for, which has ended.
+///
+/// # Errors
+///
+/// The database.
+pub async fn end_left_alone(db: &Db, desk: &Desk, run: &str) -> Result<(), Fault> {
+    for child in followed::left_alone(db, run).await? {
+        if let Some(fence) = journal::claim_to_end(db, &child, now_ms()).await? {
+            let message = "The run was cancelled: the run that invoked it has ended.";
+            let fault = Fault::new(Code::Cancelled, message);
+            Box::pin(end_lost(db, desk, &child, fence, fault, None)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The response of a run that ended; one of an older form in the form of today.
@@ -397,7 +419,10 @@ async fn end_lost(
         return Err(fault);
     };
     let lines = table::logged(db, id).await?;
-    let response = view_of(&row, lines.as_deref(), Some(&fault), &[], now);
+    // A record that cannot be read offers nothing; the run ends all the same.
+    let plan = rollback::plan_of(db, &row.principal, id).await.unwrap_or_default();
+    let undoable = rollback::count(&plan);
+    let response = view_of(&row, lines.as_deref(), Some(&fault), undoable, &[], now);
     let kind = fault.kind().word();
     let mut statements = Vec::new();
     let mut writes_as = fence;
@@ -406,7 +431,13 @@ async fn end_lost(
         writes_as = fence.saturating_add(1);
     }
     statements.push(approvals::drop_open(id, writes_as, now));
-    statements.extend(journal::forget(id, writes_as));
+    match undoable {
+        None => statements.extend(journal::forget(id, writes_as)),
+        Some(_) => {
+            let until = now.saturating_add(rollback::KEPT_MS);
+            statements.push(journal::keep(id, writes_as, until));
+        }
+    }
     statements.extend(table::end(&table::Ending {
         id,
         fence: writes_as,
@@ -424,6 +455,7 @@ async fn end_lost(
     let changes = db.batch(&statements).await?;
     if changes.get(ended).is_some_and(|changed| *changed > 0) {
         desk.take(&fault, &Circumstances { surface: Some(&row.surface), run: Some(id) });
+        end_left_alone(db, desk, id).await?;
     }
     // Whoever was first has the word.
     Ok(table::response(db, id).await?.unwrap_or(response))
@@ -434,6 +466,7 @@ fn view_of(
     row: &Row,
     lines: Option<&str>,
     fault: Option<&Fault>,
+    undoable: Option<u64>,
     questions: &[Question],
     now: u64,
 ) -> String {
@@ -452,6 +485,7 @@ fn view_of(
         error: fault.map(|fault| fault.message.as_str()),
         error_details: fault.map(Fault::to_json),
         approvals: questions,
+        rollback_steps: undoable,
         emitted: &[],
         logs: &lines,
         warnings: &[],
@@ -479,7 +513,7 @@ fn surface_of(word: &str) -> Surface {
         .unwrap_or(Surface::Execute)
 }
 
-fn not_found(id: &str) -> Fault {
+pub(crate) fn not_found(id: &str) -> Fault {
     // The id is the caller's own text: shown back cut, never more.
     let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
     Fault::new(Code::RunNotFound, format!("There is no run {shown}."))

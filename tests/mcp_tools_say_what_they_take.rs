@@ -69,7 +69,15 @@ fn execute_names_what_is_connected_and_where_longer_work_goes() {
 fn the_list_is_in_order_and_each_tool_is_whole() {
     let tools = listed(&guide());
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected = ["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"];
+    let expected = [
+        "execute",
+        "run_get",
+        "run_list",
+        "package_list",
+        "package_invoke",
+        "resume",
+        "run_rollback",
+    ];
     assert_eq!(names, expected);
     for tool in &tools {
         let name = &tool["name"];

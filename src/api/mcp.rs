@@ -14,6 +14,7 @@ use crate::mcp::{
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
+use crate::rollback;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
@@ -157,6 +158,13 @@ async fn run_tool(
             let came =
                 approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
             told(streaming::look(came).await, None, call.reply)
+        }
+        Tool::RunRollback(undo) => {
+            let (db, config, name) = (&app.db, &app.config, &principal.name);
+            match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
+                Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
         }
         Tool::RunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());

@@ -7,9 +7,6 @@ use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
 use worker::{Request, Response};
 
-/// How long a live sandbox is kept for people at most, in milliseconds.
-const MAX_HOLD_MS: u64 = 50_000;
-
 /// `POST /v1/runs?hold=`: runs a program and answers its end. Open after a second, the answer is
 /// streamed; a hang-up cancels the run.
 ///
@@ -20,7 +17,7 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let arrived_at = now_ms();
     let principal = auth::require(app, &req, "execute").await?;
     let request: RunRequest = body::json(&mut req).await?;
-    let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
+    let hold_ms = super::seconds(&req, "hold", app.config.hold_ms)?.unwrap_or(0);
     let claim = ledger::of_header(&req, ledger::Wanted::of_run(&request))?;
     let name = &principal.name;
     let mut order = runs::order(&app.config, name, Surface::Execute, request, arrived_at)?;
@@ -47,7 +44,10 @@ pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> 
 /// As [`get`].
 pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "execute").await?;
-    json_text(runs::cancel(&app.db, &app.desk, &principal.name, id).await?, 200)
+    let ended = runs::cancel(&app.db, &app.desk, &principal.name, id).await?;
+    // Whoever waited for it goes on.
+    app.hands().take_up_later(id);
+    json_text(ended, 200)
 }
 
 /// `GET /v1/runs?limit&cursor&status`.

@@ -19,11 +19,13 @@ use crate::attempt::Order;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{Aborted, hang_up};
+use crate::rollback;
 use crate::run::outcome::Status;
+use crate::run::surface::Surface;
 use crate::runs;
 use crate::store::db::Db;
 use crate::store::journal;
-use crate::store::ledger::{self as table, Place, Row};
+use crate::store::ledger::{self as table, Claim, Place, Row};
 
 /// How often a caller looks whether the owner of its key has ended: a second in all.
 const LOOKS: u32 = 10;
@@ -70,6 +72,21 @@ pub async fn start(hands: &Hands, order: &Order, aborted: Aborted) -> Result<Ans
         }
     }
     Err(in_progress(&claim.key))
+}
+
+/// The run that answers a claim, if there is one.
+///
+/// # Errors
+///
+/// The database.
+pub async fn run_of(
+    db: &Db,
+    principal: &str,
+    surface: Surface,
+    claim: &Claim,
+) -> Result<Option<String>, Fault> {
+    let row = table::find(db, Place { principal, surface, claim }).await?;
+    Ok(row.and_then(|row| row.run_id))
 }
 
 /// The fault of a key whose first request is at work.
@@ -154,5 +171,9 @@ fn answer_lost(key: &str, run_id: &str) -> Fault {
 ///
 /// The database.
 pub async fn prune(db: &Db, retention_ms: u64) -> Result<u64, Fault> {
-    Ok(db.run(&table::prune(now_ms().saturating_sub(retention_ms))).await?)
+    let now = now_ms();
+    let before = now.saturating_sub(retention_ms);
+    // A run is not undone twice as long as it can be undone.
+    let longer = before.min(now.saturating_sub(rollback::KEPT_MS));
+    Ok(db.run(&table::prune(before, rollback::TARGET, longer)).await?)
 }

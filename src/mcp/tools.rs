@@ -6,6 +6,7 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod run_rollback;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -13,19 +14,21 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use run_rollback::RunRollback;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
 use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     execute::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
     package_invoke::NAME,
     resume::NAME,
+    run_rollback::NAME,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -57,6 +60,8 @@ pub enum Tool {
     PackageInvoke(PackageInvoke),
     /// Waits for a run to go on.
     Resume(Resume),
+    /// Undoes what a run did.
+    RunRollback(RunRollback),
 }
 
 /// Why a call is none.
@@ -83,6 +88,7 @@ impl Tool {
             package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
             package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
+            run_rollback::NAME => RunRollback::read(arguments()).map(Self::RunRollback),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -96,6 +102,7 @@ impl Tool {
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
             Self::Resume(_) => resume::NAME,
+            Self::RunRollback(_) => run_rollback::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
         }
@@ -106,7 +113,9 @@ impl Tool {
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) => "execute",
+            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) | Self::RunRollback(_) => {
+                "execute"
+            }
             Self::RunGet(_) | Self::RunList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
@@ -127,6 +136,7 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         package_list::definition(),
         package_invoke::definition(),
         resume::definition(),
+        run_rollback::definition(),
     ]
 }
 

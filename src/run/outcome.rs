@@ -3,7 +3,7 @@
 use super::log::Line;
 use super::surface::Surface;
 use crate::error::Fault;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -115,7 +115,7 @@ pub struct Timing {
 }
 
 /// A question to people, as the run that waits shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// The approval's id.
@@ -150,6 +150,10 @@ pub struct RunView<'a> {
     /// The questions that people have to answer; only while it waits for them.
     #[serde(skip_serializing_if = "<[Question]>::is_empty")]
     pub approvals: &'a [Question],
+    /// Calls that would undo what it did: `POST /v1/runs/:id/rollback` makes them. Left out where there
+    /// are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback_steps: Option<u64>,
     /// What the program emitted for the person, in plain form; left out when it emitted nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub emitted: &'a [Box<RawValue>],

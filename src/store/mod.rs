@@ -2,8 +2,10 @@
 //! principal in its WHERE; every write of an attempt names its fence.
 
 pub mod approvals;
+pub mod compensations;
 pub mod db;
 pub mod dispatches;
+pub mod followed;
 pub mod journal;
 pub mod ledger;
 pub mod packages;

@@ -60,7 +60,8 @@ test("three gates, two restarts", { timeout: 240_000 }, async (t) => {
     // Whoever looked before the run went on is answered with the next question, or with the end.
     const asked = resumes.map(({ body }) => body);
     const settled = (/** @type {any} */ one) =>
-      one.status === "completed" || (one.approvals ?? []).some((/** @type {any} */ a) => a.id !== id);
+      one.status === "completed" ||
+      (one.approvals ?? []).some((/** @type {any} */ a) => a.id !== id);
     run = asked.find(settled) ?? asked[0];
     for (let i = 0; i < 20 && !settled(run); i++) {
       run = (await process.json(place, undefined, { method: "POST", token: p.agent })).body;
@@ -77,14 +78,8 @@ test("three gates, two restarts", { timeout: 240_000 }, async (t) => {
   t.after(() => last.stop());
   const [row] = await last.d1("SELECT fence FROM runs WHERE id = ?", run.id);
   assert.equal(row.fence, 1 + GATES.length, "one attempt a decision");
-  const calls = await last.d1(
-    "SELECT path FROM dispatches WHERE run_id = ? ORDER BY n",
-    run.id,
-  );
-  const once = await last.d1(
-    "SELECT path FROM dispatches WHERE run_id = ? ORDER BY n",
-    ungated.id,
-  );
+  const calls = await last.d1("SELECT path FROM dispatches WHERE run_id = ? ORDER BY n", run.id);
+  const once = await last.d1("SELECT path FROM dispatches WHERE run_id = ? ORDER BY n", ungated.id);
   assert.deepEqual(calls, once);
   const [count] = await last.d1(
     "SELECT value FROM storage WHERE principal = ? AND key = 'count'",

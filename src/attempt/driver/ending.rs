@@ -5,6 +5,7 @@ use crate::error::{Code, Fault};
 use crate::packages::schema;
 use crate::platform::clock::now_ms;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::outcome::{Outcome, RunView};
 use crate::run::value;
 use crate::store::db::StoreError;
@@ -32,14 +33,21 @@ impl Attempt {
             let surface = Some(self.order.surface.as_str());
             desk.take(fault, &Circumstances { surface, run: Some(&self.order.run_id) });
         }
-        let response = self.response(&outcome, now);
+        let undoable = self.undoable(&outcome).await;
+        let response = self.response(&outcome, undoable, now);
         let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
         if outcome == Outcome::Parked {
             self.recorder.push([store::park(run, fence)]);
         } else {
             self.recorder.push([approvals::drop_open(run, fence, now)]);
-            self.recorder.push(store::forget(run, fence));
+            match undoable {
+                None => self.recorder.push(store::forget(run, fence)),
+                Some(_) => {
+                    let until = now.saturating_add(rollback::KEPT_MS);
+                    self.recorder.push([store::keep(run, fence, until)]);
+                }
+            }
             self.recorder.push(runs::end(&runs::Ending {
                 id: run,
                 fence,
@@ -73,13 +81,35 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return Ok(self.unstored(desk, &outcome, now, error).await);
+            return Ok(self.unstored(desk, &outcome, undoable, now, error).await);
         }
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
             return Ok(runs::response(&self.db, &self.order.run_id).await?.unwrap_or(response));
         }
+        if outcome.status().is_final()
+            && (self.order.resumes || self.people.follow_others())
+            && let Err(error) = crate::runs::end_left_alone(&self.db, desk, run).await
+        {
+            // What waits for people alone ends with its questions, which expire.
+            worker::console_error!("run {run}: runs that it left alone: {}", error.message);
+        }
         Ok(response)
+    }
+
+    /// Calls that would undo what a run did that failed or was cancelled; `None` where there are none.
+    async fn undoable(&mut self, outcome: &Outcome) -> Option<u64> {
+        outcome.fault()?;
+        let plan = rollback::plan(&self.db, &self.order.principal, self.record.journal()).await;
+        match plan {
+            Ok(plan) => rollback::count(&plan),
+            Err(error) => {
+                self.warnings
+                    .push("Whether the run can be undone could not be looked up.".to_owned());
+                worker::console_error!("run {}: its compensations: {error}", self.order.run_id);
+                None
+            }
+        }
     }
 
     /// The outcome could not be stored: it is still answered, and says so.
@@ -87,6 +117,7 @@ impl Attempt {
         &mut self,
         desk: &Desk,
         outcome: &Outcome,
+        undoable: Option<u64>,
         now: u64,
         error: StoreError,
     ) -> String {
@@ -106,7 +137,7 @@ impl Attempt {
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
-        self.response(outcome, now)
+        self.response(outcome, undoable, now)
     }
 
     /// Turns the program's tagged value into its plain form, once; what was lost is a warning.
@@ -136,7 +167,7 @@ impl Attempt {
         Some(Fault::new(Code::RuntimeError, message).with("path", problem.path))
     }
 
-    pub(super) fn response(&self, outcome: &Outcome, now: u64) -> String {
+    pub(super) fn response(&self, outcome: &Outcome, undoable: Option<u64>, now: u64) -> String {
         let result = match outcome {
             Outcome::Completed(plain) => RawValue::from_string(plain.clone()).ok(),
             _ => None,
@@ -157,6 +188,7 @@ impl Attempt {
             result: result.as_deref(),
             error: fault.map(|fault| fault.message.as_str()),
             error_details: fault.map(Fault::to_json),
+            rollback_steps: undoable,
             emitted: &self.tools.emitted(),
             logs: self.log.lines(),
             warnings: &warnings,
