@@ -12,11 +12,13 @@ use crate::ledger::Answered;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{hang_up, start_attempt};
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
 use crate::store::{dispatches, followed, journal, states};
+use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -286,9 +288,10 @@ async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
 pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
     let now = now_ms();
     hands.db.batch(&[table::expire(now), states::prune(now)]).await?;
-    for run in journal::left_behind(&hands.db, now, AT_ONCE).await? {
-        hands.take_up(&run).await;
-    }
+    rollback::prune(&hands.db).await?;
+    // Side by side: one that computes for minutes holds up no other.
+    let left = journal::left_behind(&hands.db, now, AT_ONCE).await?;
+    join_all(left.iter().map(|run| hands.take_up(run))).await;
     Ok(())
 }
 

@@ -11,6 +11,9 @@ use crate::tools::secret::Keyring;
 /// A day: as long as a client that queues its work offline goes on trying.
 const LEDGER_RETENTION_MS: u64 = 86_400_000;
 
+/// Below the patience of most clients, which is a minute.
+const HOLD_MS: u64 = 50_000;
+
 /// A year.
 const MAX_LEDGER_RETENTION_MS: u64 = 31_536_000_000;
 
@@ -47,6 +50,9 @@ pub struct Config {
     pub permit_wait_ms: u64,
     /// `HOLDFAST_LEDGER_RETENTION_MS`: how long an idempotency key is kept after its request.
     pub ledger_retention_ms: u64,
+    /// `HOLDFAST_HOLD_MS`: how long a live sandbox is kept for people at most, when a caller asks for
+    /// it.
+    pub hold_ms: u64,
     budgets: [(Surface, u64); 4],
 }
 
@@ -131,6 +137,7 @@ impl Config {
                 LEDGER_RETENTION_MS,
                 MAX_LEDGER_RETENTION_MS,
             )?,
+            hold_ms: count("HOLDFAST_HOLD_MS", HOLD_MS, 600_000)?,
             admin_token,
             signing_key,
             http_hosts,

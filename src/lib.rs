@@ -6,6 +6,7 @@
 //! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
 //! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
+//! | [`rollback`] | what a run did is undone, by a run of its own |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
 //! | [`services`] | exports of packages that are kept at work, one stretch after the other |
@@ -38,6 +39,7 @@ pub mod mcp;
 pub mod packages;
 pub mod platform;
 pub mod report;
+pub mod rollback;
 pub mod run;
 pub mod runs;
 pub mod sandbox;

@@ -11,6 +11,7 @@ use crate::platform::clock::now_ms;
 use crate::platform::exports::{Aborted, start_attempt};
 use crate::platform::random;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::limits::Limits;
 use crate::run::log::Line;
 use crate::run::outcome::{Question, RunView, Status, Timing};
@@ -19,7 +20,7 @@ use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
 use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
-use crate::store::{approvals, followed, journal};
+use crate::store::{approvals, dispatches, followed, journal};
 use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -227,7 +228,7 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
     } else {
         questions_of(db, id, now).await?
     };
-    Ok(view_of(&row, lines.as_deref(), None, &questions, now))
+    Ok(view_of(&row, lines.as_deref(), None, None, &questions, now))
 }
 
 /// What people have to answer for a run that waits for them.
@@ -385,10 +386,21 @@ pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
 }
 
 async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, Fault> {
-    let fault = Fault::new(
+    let mut fault = Fault::new(
         Code::SandboxGone,
         "The sandbox of this run is gone: it gave no sign of life for 30s.",
     );
+    // Nobody knows what became of what was called and did not return; whoever asks is told so.
+    let reads = tools::reads();
+    let calls = dispatches::of_run(db, &row.id).await?;
+    let open = calls.iter().filter(|call| call.state == "called");
+    let unknown: Vec<Value> = open
+        .filter(|call| !reads.contains(&call.path.as_str()))
+        .map(|call| json!({ "n": call.n, "tool": call.path }))
+        .collect();
+    if !unknown.is_empty() {
+        fault = fault.with("effectUnknown", unknown);
+    }
     end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
 }
 
@@ -408,7 +420,10 @@ async fn end_lost(
         return Err(fault);
     };
     let lines = table::logged(db, id).await?;
-    let response = view_of(&row, lines.as_deref(), Some(&fault), &[], now);
+    // A record that cannot be read offers nothing; the run ends all the same.
+    let plan = rollback::plan_of(db, &row.principal, id).await.unwrap_or_default();
+    let undoable = rollback::count(&plan);
+    let response = view_of(&row, lines.as_deref(), Some(&fault), undoable, &[], now);
     let kind = fault.kind().word();
     let mut statements = Vec::new();
     let mut writes_as = fence;
@@ -417,7 +432,12 @@ async fn end_lost(
         writes_as = fence.saturating_add(1);
     }
     statements.push(approvals::drop_open(id, writes_as, now));
-    statements.extend(journal::forget(id, writes_as));
+    if undoable.is_some() {
+        let until = now.saturating_add(rollback::KEPT_MS);
+        statements.push(journal::keep(id, writes_as, until));
+    } else {
+        statements.extend(journal::forget(id, writes_as));
+    }
     statements.extend(table::end(&table::Ending {
         id,
         fence: writes_as,
@@ -446,6 +466,7 @@ fn view_of(
     row: &Row,
     lines: Option<&str>,
     fault: Option<&Fault>,
+    undoable: Option<u64>,
     questions: &[Question],
     now: u64,
 ) -> String {
@@ -464,6 +485,7 @@ fn view_of(
         error: fault.map(|fault| fault.message.as_str()),
         error_details: fault.map(Fault::to_json),
         approvals: questions,
+        rollback_steps: undoable,
         emitted: &[],
         logs: &lines,
         warnings: &[],
@@ -491,7 +513,7 @@ fn surface_of(word: &str) -> Surface {
         .unwrap_or(Surface::Execute)
 }
 
-fn not_found(id: &str) -> Fault {
+pub(crate) fn not_found(id: &str) -> Fault {
     // The id is the caller's own text: shown back cut, never more.
     let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
     Fault::new(Code::RunNotFound, format!("There is no run {shown}."))

@@ -58,7 +58,7 @@ pub async fn of(
                 Some(target) => services::status(&hands, name, &target).await,
             }
         }
-        Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) => {
+        Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) | Tool::RunRollback(_) => {
             Err(internal("a tool that opens a run, or waits for one, is not answered at once"))
         }
     }

@@ -5,6 +5,7 @@
 pub mod approvals;
 pub mod auth;
 pub mod body;
+pub mod compensations;
 pub mod health;
 pub mod ledger;
 pub mod mcp;
@@ -112,6 +113,22 @@ async fn route(
         ["v1", "runs", id, "resume"] => {
             allow(&req, &[Method::Post])?;
             approvals::resume(&app, &req, id).await
+        }
+        ["v1", "runs", id, "rollback"] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                compensations::roll_back(&app, &req, id).await
+            } else {
+                compensations::look(&app, &req, id).await
+            }
+        }
+        ["v1", "compensations"] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            match req.method() {
+                Method::Put => compensations::put(&app, req).await,
+                Method::Delete => compensations::remove(&app, &req).await,
+                _ => compensations::get(&app, &req).await,
+            }
         }
         ["approvals", id] => {
             allow(&req, &[Method::Get])?;

@@ -72,16 +72,7 @@ pub async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
 /// No scope, the database.
 pub async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
-    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
-    let mut scope = Scope::Own;
-    for (name, value) in url.query_pairs() {
-        scope = match (name.as_ref(), value.as_ref()) {
-            ("scope", "own") => Scope::Own,
-            ("scope", "all") => Scope::All,
-            _ => return Err(Fault::invalid("scope", "must be own or all")),
-        };
-    }
-    policies::remove(&app.db, &list_of(&principal, scope)?).await?;
+    policies::remove(&app.db, &list_of(&principal, scope_of(req)?)?).await?;
     shown(&policies::of(&app.db, &principal.name).await?)
 }
 
@@ -103,13 +94,27 @@ pub async fn test(app: &App, mut req: Request) -> Result<Response, Fault> {
     json_text(serde_json::to_string(&decision).unwrap_or_default(), 200)
 }
 
+/// Which list a query names: `?scope=own`, or `all`.
+pub(super) fn scope_of(req: &Request) -> Result<Scope, Fault> {
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let mut scope = Scope::Own;
+    for (name, value) in url.query_pairs() {
+        scope = match (name.as_ref(), value.as_ref()) {
+            ("scope", "own") => Scope::Own,
+            ("scope", "all") => Scope::All,
+            _ => return Err(Fault::invalid("scope", "must be own or all")),
+        };
+    }
+    Ok(scope)
+}
+
 /// Whose list it is. What holds for all is for whoever runs the deployment.
-fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
+pub(super) fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
     match scope {
         Scope::Own => Ok(principal.name.clone()),
         Scope::All if principal.name == "admin" => Ok(policies::ALL.to_owned()),
         Scope::All => {
-            let message = "Rules that hold for all are changed by the admin only.";
+            let message = "What holds for all is changed by the admin only.";
             Err(Fault::new(Code::ScopeMissing, message).with("scope", "policies"))
         }
     }

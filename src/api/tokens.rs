@@ -69,6 +69,13 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
             return Err(request_auth::missing(scope));
         }
     }
+    if let Some((gates, runs)) = auth::clash(&wanted.scopes) {
+        let what = format!(
+            "has {gates} beside {runs}: who runs programs does not change what gates them. Make two \
+             tokens"
+        );
+        return Err(Fault::invalid("scopes", what));
+    }
     let principal = match wanted.principal {
         None => owner.name.clone(),
         Some(name) if owner.name == "admin" && is_name(&name) => name,

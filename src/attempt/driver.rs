@@ -92,10 +92,14 @@ pub async fn run<S: Sandbox>(
     let memory =
         if order.resumes { Memory::recall(&db, &order).await? } else { Memory::fresh(&order)? };
     let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
-    let mut attempt = Attempt::new(order, db, tools, recorder, memory, begun_at);
-    match policy {
-        Ok(policy) => attempt.policy = policy,
-        Err(error) => return attempt.end(desk, Outcome::Failed(error.into()), None).await,
+    let (policy, unread) = match policy {
+        Ok(policy) => (Rc::new(policy), None),
+        Err(error) => (Rc::default(), Some(error)),
+    };
+    let tools = tools.under(Rc::clone(&policy));
+    let mut attempt = Attempt::new(order, db, tools, policy, recorder, memory, begun_at);
+    if let Some(error) = unread {
+        return attempt.end(desk, Outcome::Failed(error.into()), None).await;
     }
     let program = match program {
         Ok(program) => program,
@@ -147,7 +151,7 @@ struct Attempt {
     run: Run,
     record: Record,
     seed: String,
-    policy: Policy,
+    policy: Rc<Policy>,
     people: People,
     /// Of a service.
     shift: Option<Shift>,
@@ -168,6 +172,7 @@ impl Attempt {
         order: Order,
         db: Rc<Db>,
         tools: Tools,
+        policy: Rc<Policy>,
         recorder: Recorder,
         memory: Memory,
         now: u64,
@@ -200,7 +205,7 @@ impl Attempt {
             recorder,
             run,
             seed,
-            policy: Policy::default(),
+            policy,
             people,
             replayable: journal.settlements(),
             record: Record::resumed(journal),

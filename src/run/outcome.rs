@@ -150,6 +150,10 @@ pub struct RunView<'a> {
     /// The questions that people have to answer; only while it waits for them.
     #[serde(skip_serializing_if = "<[Question]>::is_empty")]
     pub approvals: &'a [Question],
+    /// Calls that would undo what it did: `POST /v1/runs/:id/rollback` makes them. Left out where there
+    /// are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback_steps: Option<u64>,
     /// What the program emitted for the person, in plain form; left out when it emitted nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub emitted: &'a [Box<RawValue>],

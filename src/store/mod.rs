@@ -2,6 +2,7 @@
 //! principal in its WHERE; every write of an attempt names its fence.
 
 pub mod approvals;
+pub mod compensations;
 pub mod db;
 pub mod dispatches;
 pub mod followed;

@@ -4,6 +4,7 @@ use super::{Arrival, Attempt, answer, over};
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::outcome::{Outcome, RunView};
 use crate::run::value;
 use crate::store::db::StoreError;
@@ -33,14 +34,20 @@ impl Attempt {
             let surface = Some(self.order.surface.as_str());
             desk.take(fault, &Circumstances { surface, run: Some(&self.order.run_id) });
         }
-        let response = self.response(&outcome, now);
+        let undoable = self.undoable(&outcome).await;
+        let response = self.response(&outcome, undoable, now);
         let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
         if outcome == Outcome::Parked {
             self.recorder.push([store::park(run, fence)]);
         } else {
             self.recorder.push([approvals::drop_open(run, fence, now)]);
-            self.recorder.push(store::forget(run, fence));
+            if undoable.is_some() {
+                let until = now.saturating_add(rollback::KEPT_MS);
+                self.recorder.push([store::keep(run, fence, until)]);
+            } else {
+                self.recorder.push(store::forget(run, fence));
+            }
             self.recorder.push(runs::end(&runs::Ending {
                 id: run,
                 fence,
@@ -74,7 +81,7 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return Ok(self.unstored(desk, &outcome, now, error).await);
+            return Ok(self.unstored(desk, &outcome, undoable, now, error).await);
         }
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
@@ -90,11 +97,27 @@ impl Attempt {
         Ok(response)
     }
 
+    /// Calls that would undo what a run did that failed or was cancelled; `None` where there are none.
+    async fn undoable(&mut self, outcome: &Outcome) -> Option<u64> {
+        outcome.fault()?;
+        let plan = rollback::plan(&self.db, &self.order.principal, self.record.journal()).await;
+        match plan {
+            Ok(plan) => rollback::count(&plan),
+            Err(error) => {
+                self.warnings
+                    .push("Whether the run can be undone could not be looked up.".to_owned());
+                worker::console_error!("run {}: its compensations: {error}", self.order.run_id);
+                None
+            }
+        }
+    }
+
     /// The outcome could not be stored: it is still answered, and says so.
     pub(super) async fn unstored(
         &mut self,
         desk: &Desk,
         outcome: &Outcome,
+        undoable: Option<u64>,
         now: u64,
         error: StoreError,
     ) -> String {
@@ -114,7 +137,7 @@ impl Attempt {
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
-        self.response(outcome, now)
+        self.response(outcome, undoable, now)
     }
 
     /// Turns the program's tagged value into its plain form, once; what was lost is a warning.
@@ -144,7 +167,7 @@ impl Attempt {
         Some(Fault::new(Code::RuntimeError, message).with("path", problem.path))
     }
 
-    pub(super) fn response(&self, outcome: &Outcome, now: u64) -> String {
+    pub(super) fn response(&self, outcome: &Outcome, undoable: Option<u64>, now: u64) -> String {
         let result = match outcome {
             Outcome::Completed(plain) => RawValue::from_string(plain.clone()).ok(),
             _ => None,
@@ -165,6 +188,7 @@ impl Attempt {
             result: result.as_deref(),
             error: fault.map(|fault| fault.message.as_str()),
             error_details: fault.map(Fault::to_json),
+            rollback_steps: undoable,
             emitted: &self.tools.emitted(),
             logs: self.log.lines(),
             warnings: &warnings,
