@@ -27,7 +27,12 @@ export default [
   },
   {
     files: ["src/**/*.js"],
+    ignores: ["src/pages/assets/**"],
     languageOptions: { globals: worker },
+  },
+  {
+    files: ["src/pages/assets/**"],
+    languageOptions: { globals: globals.browser },
   },
   {
     files: ["*.config.js", "scripts/**", "tests/**", "mocks/**", "bench/**"],

@@ -7,6 +7,7 @@
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
 //! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
+//! | [`pages`] | what people see: pages of HTML, signing in |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
@@ -35,6 +36,7 @@ pub mod hex;
 pub mod ledger;
 pub mod mcp;
 pub mod packages;
+pub mod pages;
 pub mod platform;
 pub mod report;
 pub mod run;

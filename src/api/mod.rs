@@ -17,6 +17,7 @@ pub mod tokens;
 use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::pages;
 use crate::platform::random;
 use crate::report::desk::{Circumstances, Desk};
 use crate::store::db::Db;
@@ -87,6 +88,9 @@ async fn route(
     let config = Rc::new(Config::of(&env)?);
     let db = Rc::new(Db::of(&env)?);
     let app = App { env, ctx, config, db, desk: Rc::clone(desk) };
+    if pages::owns(&segments) {
+        return pages::answer(&app, req, &segments).await;
+    }
     match segments.as_slice() {
         ["mcp"] => mcp::answer(&app, req).await,
         ["v1", "runs"] => {
@@ -108,10 +112,6 @@ async fn route(
         ["v1", "runs", id, "resume"] => {
             allow(&req, &[Method::Post])?;
             approvals::resume(&app, &req, id).await
-        }
-        ["approvals", id] => {
-            allow(&req, &[Method::Get])?;
-            approvals::notice(&req, id)
         }
         ["v1", "approvals"] => {
             allow(&req, &[Method::Get])?;
@@ -201,7 +201,7 @@ fn origin(req: &Request) -> String {
 }
 
 /// Refuses a method that the resource does not have.
-fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
+pub(crate) fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
     if methods.contains(&req.method()) {
         return Ok(());
     }

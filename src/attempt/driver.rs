@@ -25,7 +25,7 @@ use crate::run::value;
 use crate::sandbox::{Host, Lost, NUMBERING, Sandbox};
 use crate::store::db::Db;
 use crate::store::journal::{self as store, Recording};
-use crate::store::{approvals, policies, runs};
+use crate::store::{approvals, attempts, policies, runs};
 use crate::tools::policy::Policy;
 use crate::tools::{Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
@@ -142,6 +142,8 @@ struct Attempt {
     people: People,
     /// Settlements that a replay may still report as progress.
     replayable: usize,
+    /// When it last did.
+    replayed_at: Option<u64>,
     log: Log,
     logged: usize,
     warnings: Vec<String>,
@@ -178,6 +180,7 @@ impl Attempt {
                 request: &request,
             })]);
         }
+        recorder.push([attempts::began(&order.run_id, order.fence, now, order.limits.ceiling_ms)]);
         let mut people = People::default();
         people.hear(&approvals, &order.origin);
         Self {
@@ -190,6 +193,7 @@ impl Attempt {
             policy: Policy::default(),
             people,
             replayable: journal.settlements(),
+            replayed_at: None,
             record: Record::resumed(journal),
             logged: lines.len(),
             log: Log::resumed(lines),
@@ -255,7 +259,7 @@ impl Attempt {
             pin_mut!(pause);
             let event = select_biased! {
                 arrival = arrivals.next() => match arrival {
-                    Some(arrival) => self.arrived(arrival),
+                    Some(arrival) => self.arrived(arrival, program),
                     None => Some(Event::Tick),
                 },
                 ended = evaluated => Some(self.evaluated(ended, program)),
@@ -292,7 +296,7 @@ impl Attempt {
     }
 
     /// Reads a message; what the run is to be told of it.
-    fn arrived(&mut self, (text, reply): Arrival) -> Option<Event> {
+    fn arrived(&mut self, (text, reply): Arrival, program: &Program) -> Option<Event> {
         let message = match Message::read(&text) {
             Ok(message) => message,
             Err(error) => {
@@ -334,12 +338,19 @@ impl Attempt {
                 answer(reply, "{}".to_owned());
                 if message.delivered.is_some() && self.replayable > 0 {
                     self.replayable = self.replayable.saturating_sub(1);
+                    self.replayed_at = Some(now_ms());
                     return Some(Event::Replayed);
                 }
                 Some(Event::Loaded)
             }
             Kind::Done => self.step_done(message.n, message.reply.as_deref(), reply),
             Kind::Decided => {
+                if let (Some(line), Some(column)) = (message.line, message.column)
+                    && let Some((line, _)) = program.position(line, column)
+                {
+                    let (run, fence) = (&self.order.run_id, self.order.fence);
+                    self.recorder.push([approvals::placed(run, fence, message.n, line)]);
+                }
                 self.people.await_decision(message.n, reply);
                 None
             }

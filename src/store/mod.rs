@@ -2,13 +2,16 @@
 //! principal in its WHERE; every write of an attempt names its fence.
 
 pub mod approvals;
+pub mod attempts;
 pub mod db;
 pub mod dispatches;
+pub mod history;
 pub mod journal;
 pub mod ledger;
 pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;
+pub mod sessions;
 pub mod storage;
 pub mod tokens;

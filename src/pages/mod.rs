@@ -1,0 +1,167 @@
+//! What people see: pages of HTML, rendered here, useful without script and live with it.
+//!
+//! Who looks is told by a cookie ([`session`]); what changes something is a form ([`form`]). The pages
+//! themselves are pure ([`view`]): the files beside them read what a page shows, and carry out what it
+//! asks for through the same functions as HTTP and MCP.
+
+pub mod approvals;
+pub mod assets;
+pub mod form;
+pub mod respond;
+pub mod session;
+pub mod view;
+
+use crate::api::{App, allow};
+use crate::error::{Code, Fault};
+use crate::platform::clock::now_ms;
+use crate::report::desk::Circumstances;
+use crate::store::approvals as questions;
+use crate::store::db::{Db, StoreError};
+use crate::store::sessions;
+use maud::{Markup, html};
+use session::Visitor;
+use view::frame::{Frame, Here, Who};
+use worker::{Method, Request, Response};
+
+/// A page that is ready, but for what stands around it.
+#[derive(Debug)]
+pub struct Shown {
+    title: String,
+    here: Here,
+    live: Option<String>,
+    body: Markup,
+}
+
+impl Shown {
+    /// A page.
+    #[must_use]
+    pub fn new(title: &str, here: Here, body: Markup) -> Self {
+        Self { title: title.to_owned(), here, live: None, body }
+    }
+
+    /// It changes by itself; `place` tells when.
+    #[must_use]
+    pub fn live(self, place: &str) -> Self {
+        Self { live: Some(place.to_owned()), ..self }
+    }
+
+    /// With something said above it.
+    #[must_use]
+    pub fn above(self, notice: &Markup) -> Self {
+        let body = html! { (notice) (self.body) };
+        Self { body, ..self }
+    }
+}
+
+/// Whether a path is a page's.
+#[must_use]
+pub fn owns(segments: &[&str]) -> bool {
+    matches!(segments, ["sign-in" | "sign-out" | "approvals"] | ["approvals", _] | ["assets", _])
+}
+
+/// Answers the request of a page. What goes wrong is a page, too.
+///
+/// # Errors
+///
+/// When the platform cannot make a response at all.
+pub async fn answer(app: &App, req: Request, segments: &[&str]) -> Result<Response, Fault> {
+    if let ["assets", name] = segments {
+        allow(&req, &[Method::Get, Method::Head])?;
+        let none = || Fault::new(Code::RouteNotFound, "There is no such file.");
+        return respond::asset(assets::find(name).ok_or_else(none)?);
+    }
+    let visitor = match session::visitor(app, &req).await {
+        Ok(visitor) => visitor,
+        Err(fault) => return failed(app, None, &fault).await,
+    };
+    match route(app, req, segments, visitor.as_ref()).await {
+        Ok(response) => Ok(response),
+        Err(fault) => failed(app, visitor.as_ref(), &fault).await,
+    }
+}
+
+async fn failed(app: &App, visitor: Option<&Visitor>, fault: &Fault) -> Result<Response, Fault> {
+    app.desk.take(fault, &Circumstances::default());
+    let shown = Shown::new(fault.code.entry().title, Here::Elsewhere, view::fault::page(fault));
+    show(app, visitor, shown, fault.status()).await
+}
+
+async fn route(
+    app: &App,
+    req: Request,
+    segments: &[&str],
+    visitor: Option<&Visitor>,
+) -> Result<Response, Fault> {
+    let posts = req.method() == Method::Post;
+    match segments {
+        ["sign-in"] => {
+            allow(&req, &[Method::Get, Method::Head, Method::Post])?;
+            return if posts { session::sign_in(app, req).await } else { session::show(&req) };
+        }
+        ["sign-out"] => {
+            allow(&req, &[Method::Post])?;
+            return session::sign_out(app, req).await;
+        }
+        _ => {}
+    }
+    let Some(visitor) = visitor else {
+        if req.method() == Method::Get {
+            return session::ask(&req);
+        }
+        let message = "Nobody is signed in here any more.";
+        return Err(Fault::new(Code::TokenMissing, message)
+            .with_next_step("Sign in, and send the form again. Nothing was done."));
+    };
+    let looks = &[Method::Get, Method::Head];
+    let shown = match segments {
+        ["approvals"] => {
+            allow(&req, looks)?;
+            approvals::index(app, &req, visitor).await?
+        }
+        ["approvals", id] if posts => return approvals::decide(app, req, visitor, id).await,
+        ["approvals", id] => {
+            allow(&req, &[Method::Get, Method::Head, Method::Post])?;
+            approvals::one(app, visitor, id).await?
+        }
+        _ => return Err(Fault::new(Code::RouteNotFound, "There is no such page.")),
+    };
+    show(app, Some(visitor), shown, 200).await
+}
+
+/// Puts the frame around a page.
+async fn show(
+    app: &App,
+    visitor: Option<&Visitor>,
+    shown: Shown,
+    status: u16,
+) -> Result<Response, Fault> {
+    let waiting = match visitor {
+        // A badge is no reason to fail.
+        Some(visitor) => {
+            questions::waiting(&app.db, &visitor.principal.name, now_ms()).await.unwrap_or_default()
+        }
+        None => 0,
+    };
+    let who =
+        visitor.map(|visitor| Who { name: &visitor.principal.name, csrf: &visitor.csrf, waiting });
+    let frame = Frame { title: &shown.title, here: shown.here, who, live: shown.live.as_deref() };
+    respond::page(&frame, &shown.body, status)
+}
+
+/// A parameter of the query.
+fn query(req: &Request, name: &str) -> Result<Option<String>, Fault> {
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let found = url.query_pairs().find(|(key, value)| key == name && !value.is_empty());
+    Ok(found.map(|(_, value)| value.into_owned()))
+}
+
+/// Once a minute: forgets sessions that have ended, and tries that count no more.
+///
+/// # Errors
+///
+/// The database.
+pub async fn forget(db: &Db) -> Result<(), StoreError> {
+    let now = now_ms();
+    let since = now.saturating_sub(session::TRIES_WINDOW_MS);
+    db.batch(&sessions::prune(now, since)).await.map(|_| ())
+}

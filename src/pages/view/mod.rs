@@ -1,0 +1,10 @@
+//! The pages, pure: each is a function from what it shows to markup. Nothing here knows a request, a
+//! database or a clock, so a page is tested by calling it.
+
+pub mod approval;
+pub mod fault;
+pub mod frame;
+pub mod program;
+pub mod sign_in;
+pub mod text;
+pub mod time;
