@@ -26,17 +26,12 @@ fn harness(top: &Path, out: &Path) -> Done {
     let folder = top.join("src/sandbox/harness");
     println!("cargo:rerun-if-env-changed=HOLDFAST_HARNESS");
     println!("cargo:rerun-if-changed={}", folder.display());
-    let modules: Vec<(String, PathBuf)> = match std::env::var_os("HOLDFAST_HARNESS") {
-        Some(bundle) => {
-            println!("cargo:rerun-if-changed={}", Path::new(&bundle).display());
-            vec![(MAIN.to_owned(), PathBuf::from(bundle))]
-        }
-        None => {
-            let mut found = files(&folder, "js")?;
-            found.sort_by_key(|(name, _)| (name != MAIN, name.clone()));
-            found
-        }
-    };
+    let mut modules = files(&folder, "js")?;
+    modules.sort_by_key(|(name, _)| (name != MAIN, name.clone()));
+    if let Some(bundle) = std::env::var_os("HOLDFAST_HARNESS") {
+        println!("cargo:rerun-if-changed={}", Path::new(&bundle).display());
+        modules = vec![(MAIN.to_owned(), PathBuf::from(bundle))];
+    }
     let mut list = "&[\n".to_owned();
     for (name, path) in modules {
         writeln!(list, "    ({name:?}, include_str!({:?})),", path.display().to_string())?;
@@ -154,11 +149,8 @@ fn link(target: &str) -> Option<String> {
     let fragment = if fragment.is_empty() { String::new() } else { format!("#{fragment}") };
     let page = file.strip_suffix(".md")?;
     if let Some(code) = page.strip_prefix("../errors/") {
-        return Some(
-            format!("/docs/errors{}", if code == "README" { "" } else { "/" })
-                + code.trim_start_matches("README")
-                + &fragment,
-        );
+        let place = if code == "README" { String::new() } else { format!("/{code}") };
+        return Some(format!("/docs/errors{place}{fragment}"));
     }
     (!page.contains('/')).then(|| format!("/docs/{page}{fragment}"))
 }

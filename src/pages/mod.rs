@@ -56,7 +56,7 @@ impl Shown {
 /// Whether a path is a page's.
 #[must_use]
 pub fn owns(segments: &[&str]) -> bool {
-    matches!(segments, ["sign-in" | "sign-out" | "approvals"] | ["approvals", _] | ["assets", _])
+    matches!(segments, ["sign-in" | "sign-out" | "approvals"] | ["approvals" | "assets", _])
 }
 
 /// Answers the request of a page. What goes wrong is a page, too.

@@ -24,7 +24,10 @@ test("whoever is not signed in is asked, and comes back to where they were going
   assert.equal(done.status, 303, done.text);
   assert.equal(done.headers.get("location"), "/approvals?state=allowed");
   const cookie = done.headers.getSetCookie().find((one) => one.startsWith("holdfast="));
-  assert.match(cookie ?? "", /^holdfast=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+  assert.match(
+    cookie ?? "",
+    /^holdfast=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/,
+  );
   assert.ok(!cookie?.includes(p.person.split("_")[2] ?? ""), "the token is not in the cookie");
   const page = await v.get("/approvals");
   assert.equal(page.status, 200);
@@ -131,7 +134,11 @@ test("the admin token looks and does not decide; who may only execute sees nothi
   const blind = visitor(w);
   await blind.signIn(token);
   assert.equal((await blind.get(`/approvals/${theirs.approvals[0].id}`)).status, 403);
-  assert.equal((await v.get(`/approvals/${theirs.approvals[0].id}`)).status, 404, "not the admin's");
+  assert.equal(
+    (await v.get(`/approvals/${theirs.approvals[0].id}`)).status,
+    404,
+    "not the admin's",
+  );
 });
 
 test("another admin token ends the admin's sessions", async () => {

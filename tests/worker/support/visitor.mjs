@@ -98,14 +98,7 @@ export async function principal(worker, rules = []) {
     return answer.body;
   };
   const { token: agent } = await token(["execute", "runs", "policies", "packages", "tokens"]);
-  const person = await token([
-    "approve",
-    "execute",
-    "runs",
-    "policies",
-    "packages",
-    "tokens",
-  ]);
+  const person = await token(["approve", "execute", "runs", "policies", "packages", "tokens"]);
   const put = await worker.json("/v1/policies", { rules }, { method: "PUT", token: agent });
   assert.equal(put.status, 200, JSON.stringify(put.body));
   return {
