@@ -16,8 +16,9 @@ use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::caller_left;
 use crate::report::desk::Desk;
-use crate::run::end::{End, EndKind, MAX_END_OVERHEAD_BYTES};
+use crate::run::end::{End, EndKind, MAX_END_OVERHEAD_BYTES, PROGRAM};
 use crate::run::journal::{self, Entry, Issued, Record};
+use crate::run::limits::Limits;
 use crate::run::log::Log;
 use crate::run::machine::{Event, POLL_MS, Run};
 use crate::run::outcome::Outcome;
@@ -222,7 +223,7 @@ impl Attempt {
             async move { answer.await.unwrap_or_else(|_| over()) }.boxed_local()
         });
         let limits = self.order.limits.clone();
-        let evaluated = sandbox.evaluate(program.module(), invocation, &limits, host).fuse();
+        let evaluated = evaluate(sandbox, program, invocation, &limits, host).fuse();
         pin_mut!(evaluated, left);
         let recorder = self.recorder.clone();
         let db = Rc::clone(&self.db);
@@ -381,30 +382,15 @@ impl Attempt {
         }
     }
 
-    fn evaluated(&mut self, ended: Result<String, Lost>, program: &Program) -> Event {
-        let most = usize::try_from(self.order.limits.result_bytes)
-            .unwrap_or(usize::MAX)
-            .saturating_add(MAX_END_OVERHEAD_BYTES);
+    fn evaluated(&mut self, ended: Result<End, Lost>, program: &Program) -> Event {
         match ended {
-            Ok(text) if text.len() > most => {
-                let fault = Fault::limit(
-                    "resultBytes",
-                    "The result",
-                    None,
-                    self.order.limits.result_bytes,
-                    "bytes",
-                );
-                Event::SandboxFailed(fault)
-            }
-            Ok(text) => {
-                let mut end = End::read(&text);
+            Ok(mut end) => {
                 let lines = std::mem::take(&mut end.logs);
                 match end.kind {
                     // Another attempt goes on from what is stored.
                     EndKind::Parked => self.take_logs(&lines),
                     _ => self.take_end_logs(&lines),
                 }
-                end.place(|line, column| program.position(line, column));
                 Event::Evaluated(end)
             }
             Err(Lost::Refused(text)) => Event::SandboxFailed(program.refused(text)),
@@ -418,6 +404,33 @@ impl Attempt {
         let limits = &self.order.limits;
         self.log.take(lines, size(limits.log_lines), size(limits.log_bytes));
     }
+}
+
+/// Runs the program to its end, told at the author's own place.
+async fn evaluate<S: Sandbox>(
+    sandbox: &S,
+    program: &Program,
+    invocation: &str,
+    limits: &Limits,
+    host: Host,
+) -> Result<End, Lost> {
+    let text = sandbox.evaluate(program.module(), invocation, limits, host).await?;
+    let most = usize::try_from(limits.result_bytes)
+        .unwrap_or(usize::MAX)
+        .saturating_add(MAX_END_OVERHEAD_BYTES);
+    if text.len() > most {
+        let limit = limits.result_bytes;
+        return Err(Lost::Fault(Fault::limit("resultBytes", "The result", None, limit, "bytes")));
+    }
+    let mut end = End::read(&text);
+    if let Some((module, line, column)) = end.thrown_at() {
+        let place = match module {
+            PROGRAM => program.position(line, column),
+            _ => sandbox.place(module, line, column).await,
+        };
+        end.place(place);
+    }
+    Ok(end)
 }
 
 /// What a call is told that comes when its run has ended.

@@ -19,8 +19,8 @@ use futures_channel::oneshot;
 use futures_util::future::FutureExt as _;
 use futures_util::{pin_mut, select_biased};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -170,7 +170,19 @@ fn result_of(target: &Target, response: &str) -> Result<String, Fault> {
     let detail = |name: &str| ended.error_details.as_ref()?.get(name)?.as_str();
     let message = ended.error.as_deref().unwrap_or("it did not complete");
     let fault = failed(&target.to_string(), Some("PackageError"), message, detail("code"));
+    let fault = match place_of(target, ended.error_details.as_ref()) {
+        Some(place) => fault.with("thrownAt", place),
+        None => fault,
+    };
     Err(fault.with("runId", ended.id))
+}
+
+/// Where in its package a nested run failed.
+fn place_of(target: &Target, details: Option<&Value>) -> Option<Value> {
+    let part = |name: &str| details?.get(name).cloned();
+    let (file, line, column) = (part("file")?, part("line")?, part("column")?);
+    let package = &target.name;
+    Some(json!({ "package": package, "file": file, "line": line, "column": column }))
 }
 
 /// Cancels the nested run when the dispatch is dropped before its answer.

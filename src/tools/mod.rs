@@ -5,8 +5,13 @@
 
 pub mod egress;
 pub mod emit;
+pub mod exchange;
+pub mod graphql;
 pub mod http;
+pub mod import;
 pub mod names;
+pub mod naming;
+pub mod openapi;
 pub mod policy;
 pub mod service;
 pub mod storage;
