@@ -39,6 +39,11 @@ export default [
     languageOptions: { globals: globals.node },
   },
   {
+    // Functions that a test of pages hands to the browser.
+    files: ["tests/browser/**", "scripts/screenshots.mjs"],
+    languageOptions: { globals: globals.browser },
+  },
+  {
     // A test throws what programs throw, and runs what the code under test made.
     files: ["tests/**"],
     rules: { "no-new-func": "off", "no-throw-literal": "off" },

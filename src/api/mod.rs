@@ -196,7 +196,7 @@ fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault
 }
 
 /// Where this deployment is reached, as the request says: of the links that it gives.
-fn origin(req: &Request) -> String {
+pub(crate) fn origin(req: &Request) -> String {
     req.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 

@@ -347,10 +347,10 @@ impl Attempt {
             Kind::Done => self.step_done(message.n, message.reply.as_deref(), reply),
             Kind::Decided => {
                 if let (Some(line), Some(column)) = (message.line, message.column)
-                    && let Some((line, _)) = program.position(line, column)
+                    && let Some(place) = program.position(line, column)
                 {
                     let (run, fence) = (&self.order.run_id, self.order.fence);
-                    self.recorder.push([approvals::placed(run, fence, message.n, line)]);
+                    self.recorder.push([approvals::placed(run, fence, message.n, place.line)]);
                 }
                 self.people.await_decision(message.n, reply);
                 None

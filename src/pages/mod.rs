@@ -7,7 +7,9 @@
 pub mod approvals;
 pub mod assets;
 pub mod form;
+pub mod live;
 pub mod respond;
+pub mod runs;
 pub mod session;
 pub mod view;
 
@@ -56,7 +58,12 @@ impl Shown {
 /// Whether a path is a page's.
 #[must_use]
 pub fn owns(segments: &[&str]) -> bool {
-    matches!(segments, ["sign-in" | "sign-out" | "approvals"] | ["approvals" | "assets", _])
+    matches!(
+        segments,
+        ["" | "sign-in" | "sign-out" | "approvals" | "runs" | "live"]
+            | ["approvals" | "assets" | "runs", _]
+            | ["runs", _, "cancel" | "again"]
+    )
 }
 
 /// Answers the request of a page. What goes wrong is a page, too.
@@ -114,6 +121,28 @@ async fn route(
     };
     let looks = &[Method::Get, Method::Head];
     let shown = match segments {
+        [""] => {
+            allow(&req, looks)?;
+            runs::index(app, &req, visitor).await?
+        }
+        ["live"] => {
+            allow(&req, &[Method::Get])?;
+            return live::answer(app, &req, visitor).await;
+        }
+        ["runs"] if !posts => return respond::see_other("/"),
+        ["runs"] => return runs::create(app, req, visitor).await,
+        ["runs", id] => {
+            allow(&req, looks)?;
+            runs::one(app, &req, visitor, id).await?
+        }
+        ["runs", id, "cancel"] => {
+            allow(&req, &[Method::Post])?;
+            return runs::cancel(app, req, visitor, id).await;
+        }
+        ["runs", id, "again"] => {
+            allow(&req, &[Method::Post])?;
+            return runs::again(app, req, visitor, id).await;
+        }
         ["approvals"] => {
             allow(&req, looks)?;
             approvals::index(app, &req, visitor).await?

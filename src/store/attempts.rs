@@ -64,6 +64,10 @@ pub struct Row {
     pub loaded_ms: Option<u64>,
     /// From there until the recorded part was behind it.
     pub replayed_ms: Option<u64>,
+    /// The program on its own.
+    pub compute_ms: Option<u64>,
+    /// At least one dispatch in flight.
+    pub tools_ms: Option<u64>,
     /// When it ended; `None`: it is at work, or was lost.
     pub ended_at: Option<u64>,
 }
@@ -75,7 +79,7 @@ pub struct Row {
 /// When D1 cannot be read.
 pub async fn of_run(db: &Db, run: &str) -> Result<Vec<Row>, StoreError> {
     let statement = sql!(
-        "SELECT fence, began_at, ceiling_ms, loaded_ms, replayed_ms, ended_at
+        "SELECT fence, began_at, ceiling_ms, loaded_ms, replayed_ms, compute_ms, tools_ms, ended_at
          FROM attempts WHERE run_id = ?1 ORDER BY fence LIMIT 2000",
         run
     );

@@ -152,6 +152,21 @@ pub struct Relative {
     pub label: Option<String>,
 }
 
+/// The run that started a principal's run.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn parent(db: &Db, principal: &str, run: &str) -> Result<Option<Relative>, StoreError> {
+    let statement = sql!(
+        "SELECT p.id, p.status, p.label FROM runs r JOIN runs p ON p.id = r.parent_id
+         WHERE r.id = ?1 AND r.principal = ?2 AND p.principal = ?2",
+        run,
+        principal
+    );
+    db.first(&statement).await
+}
+
 /// The runs that a principal's run started, at most 100.
 ///
 /// # Errors

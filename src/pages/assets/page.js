@@ -62,6 +62,14 @@ function listen() {
   });
 }
 
+for (const kind of ["pointerover", "focusin"]) {
+  document.addEventListener(kind, (event) => {
+    const piece = event.target instanceof Element ? event.target.closest("[data-says]") : null;
+    const said = document.getElementById("piece-said");
+    if (piece && said) said.textContent = piece.getAttribute("data-says");
+  });
+}
+
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element ? event.target.closest("[data-copy]") : null;
   const text = document.getElementById(button?.getAttribute("data-copy") ?? "")?.textContent;

@@ -2,9 +2,13 @@
 //! database or a clock, so a page is tested by calling it.
 
 pub mod approval;
+pub mod arguments;
 pub mod fault;
 pub mod frame;
 pub mod program;
+pub mod run;
+pub mod runs;
 pub mod sign_in;
 pub mod text;
 pub mod time;
+pub mod timeline;
