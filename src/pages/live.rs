@@ -40,7 +40,10 @@ pub async fn answer(app: &App, req: &Request, visitor: &Visitor) -> Result<Respo
         (Some("approvals"), None) => Of::Approvals,
         (Some("runs"), None) => Of::Runs,
         _ => {
-            return Err(Fault::new(Code::RouteNotFound, "There is nothing of that name to follow."));
+            return Err(Fault::new(
+                Code::RouteNotFound,
+                "There is nothing of that name to follow.",
+            ));
         }
     };
     match of {
@@ -49,6 +52,9 @@ pub async fn answer(app: &App, req: &Request, visitor: &Visitor) -> Result<Respo
     }
     let db = Rc::clone(&app.db);
     let principal = visitor.principal.name.clone();
+    if matches!(of, Of::Run(_)) && mark(&db, &principal, &of).await?.is_empty() {
+        return Err(Fault::new(Code::RunNotFound, "There is no such run of yours."));
+    }
     // What the page shows may be older than this look: the first event says how it stands.
     let events = stream::unfold((0_u32, 0_u32, None::<String>), move |(look, still, known)| {
         let (db, principal, of) = (Rc::clone(&db), principal.clone(), of.clone());
