@@ -124,15 +124,7 @@ async fn make_attempt(
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
     };
-    let nested = Nested::new(
-        ctx,
-        Rc::clone(&db),
-        Rc::clone(desk),
-        Rc::clone(&config),
-        order.principal.clone(),
-        order.run_id.clone(),
-        order.parent.as_ref().map_or(0, |parent| parent.depth),
-    );
+    let nested = Nested::new(ctx, Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
     let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);
     let loader = Loader::of(env).map_err(|thrown| {
         Fault::new(

@@ -24,11 +24,11 @@ use crate::run::machine::{Event, POLL_MS, Run};
 use crate::run::outcome::Outcome;
 use crate::run::value;
 use crate::sandbox::{Host, Lost, NUMBERING, Sandbox};
-use crate::store::db::Db;
+use crate::store::db::{Db, StoreError};
 use crate::store::journal::{self as store, Recording};
-use crate::store::{approvals, attempts, policies, runs};
+use crate::store::{approvals, attempts, followed, policies, runs};
 use crate::tools::policy::Policy;
-use crate::tools::{Tools, reply_of};
+use crate::tools::{Came, Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
 use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, join};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -48,7 +48,7 @@ pub const AMBIENT: &[&str] =
     &["tools", "params", "sleep", "step", "emit", "storage", "packages", "workflows", "run"];
 
 /// A tool call that came back: its number and what it came to; `None` when it was stopped.
-type Returned = Option<(u32, Result<String, Fault>)>;
+type Returned = Option<(u32, Result<Came, Fault>)>;
 
 /// A message of the harness and the way back.
 type Arrival = (String, oneshot::Sender<String>);
@@ -248,9 +248,15 @@ impl Attempt {
             if asks && now.saturating_sub(polled_at) >= ASK_MS && polling.is_terminated_and(true) {
                 polled_at = now;
                 let run = self.order.run_id.clone();
+                let follows = self.people.follow_others();
                 let db = &db;
-                polling =
-                    async move { approvals::of_run(db, &run, now).await }.boxed_local().fuse();
+                polling = async move {
+                    let ended =
+                        if follows { followed::of_run(db, &run).await? } else { Vec::new() };
+                    Ok::<_, StoreError>((approvals::of_run(db, &run, now).await?, ended))
+                }
+                .boxed_local()
+                .fuse();
             }
             if writing.is_terminated_and(recorder.is_idle()) && self.people.park(now) {
                 self.run.on(now, Event::ParkTold);
@@ -277,10 +283,11 @@ impl Attempt {
                     // A renewal that failed is no reason yet: the next one tells.
                     Ok(_) | Err(_) => None,
                 },
-                rows = polling => {
+                looked = polling => {
                     // A look that failed is no decision: the next one tells.
-                    if let Ok(rows) = rows {
+                    if let Ok((rows, runs)) = looked {
                         self.people.hear(&rows, &self.order.origin);
+                        self.people.hear_of_runs(&runs);
                     }
                     None
                 }
