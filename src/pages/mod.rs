@@ -8,9 +8,12 @@ pub mod approvals;
 pub mod assets;
 pub mod form;
 pub mod live;
+pub mod packages;
+pub mod policies;
 pub mod respond;
 pub mod runs;
 pub mod session;
+pub mod tokens;
 pub mod view;
 
 use crate::api::{App, allow};
@@ -60,9 +63,14 @@ impl Shown {
 pub fn owns(segments: &[&str]) -> bool {
     matches!(
         segments,
-        ["" | "sign-in" | "sign-out" | "approvals" | "runs" | "live"]
-            | ["approvals" | "assets" | "runs", _]
+        ["" | "sign-in" | "sign-out" | "live" | "approvals" | "runs" | "packages" | "policies"]
+            | ["tokens" | "docs"]
+            | ["approvals" | "assets" | "runs" | "packages" | "docs", _]
+            | ["policies", "test"]
             | ["runs", _, "cancel" | "again"]
+            | ["packages", _, _]
+            | ["tokens", _, "revoke"]
+            | ["docs", "errors", _]
     )
 }
 
@@ -109,6 +117,10 @@ async fn route(
             allow(&req, &[Method::Post])?;
             return session::sign_out(app, req).await;
         }
+        ["docs", ..] => {
+            allow(&req, &[Method::Get, Method::Head])?;
+            return show(app, visitor, docs(segments)?, 200).await;
+        }
         _ => {}
     }
     let Some(visitor) = visitor else {
@@ -119,42 +131,96 @@ async fn route(
         return Err(Fault::new(Code::TokenMissing, message)
             .with_next_step("Sign in, and send the form again. Nothing was done."));
     };
-    let looks = &[Method::Get, Method::Head];
-    let shown = match segments {
-        [""] => {
-            allow(&req, looks)?;
-            runs::index(app, &req, visitor).await?
+    let shown = if posts {
+        match posted(app, req, segments, visitor).await? {
+            Posted::Answered(response) => return Ok(response),
+            Posted::Shown(shown) => shown,
         }
-        ["live"] => {
-            allow(&req, &[Method::Get])?;
+    } else {
+        allow(&req, methods(segments))?;
+        if segments == ["live"] {
             return live::answer(app, &req, visitor).await;
         }
-        ["runs"] if !posts => return respond::see_other("/"),
-        ["runs"] => return runs::create(app, req, visitor).await,
-        ["runs", id] => {
-            allow(&req, looks)?;
-            runs::one(app, &req, visitor, id).await?
-        }
-        ["runs", id, "cancel"] => {
-            allow(&req, &[Method::Post])?;
-            return runs::cancel(app, req, visitor, id).await;
-        }
-        ["runs", id, "again"] => {
-            allow(&req, &[Method::Post])?;
-            return runs::again(app, req, visitor, id).await;
-        }
-        ["approvals"] => {
-            allow(&req, looks)?;
-            approvals::index(app, &req, visitor).await?
-        }
-        ["approvals", id] if posts => return approvals::decide(app, req, visitor, id).await,
-        ["approvals", id] => {
-            allow(&req, &[Method::Get, Method::Head, Method::Post])?;
-            approvals::one(app, visitor, id).await?
-        }
-        _ => return Err(Fault::new(Code::RouteNotFound, "There is no such page.")),
+        looked_at(app, &req, segments, visitor).await?
     };
     show(app, Some(visitor), shown, 200).await
+}
+
+/// What can be done with a path besides looking at it.
+fn methods(segments: &[&str]) -> &'static [Method] {
+    match segments {
+        ["runs"] | ["policies", "test"] | ["runs" | "tokens" | "packages", _, _] => &[Method::Post],
+        ["tokens" | "policies"] | ["approvals", _] => &[Method::Get, Method::Head, Method::Post],
+        _ => &[Method::Get, Method::Head],
+    }
+}
+
+/// A page that somebody looks at.
+async fn looked_at(
+    app: &App,
+    req: &Request,
+    segments: &[&str],
+    visitor: &Visitor,
+) -> Result<Shown, Fault> {
+    match segments {
+        [""] => runs::index(app, req, visitor).await,
+        ["runs", id] => runs::one(app, req, visitor, id).await,
+        ["approvals"] => approvals::index(app, req, visitor).await,
+        ["approvals", id] => approvals::one(app, visitor, id).await,
+        ["packages"] => packages::index(app, req, visitor).await,
+        ["packages", name] => packages::show(app, req, visitor, name).await,
+        ["policies"] => policies::index(app, visitor).await,
+        ["tokens"] => tokens::index(app, visitor, None).await,
+        _ => Err(Fault::new(Code::RouteNotFound, "There is no such page.")),
+    }
+}
+
+/// What a form came to.
+enum Posted {
+    /// An answer, mostly the way to where its effect is seen.
+    Answered(Response),
+    /// A page that is shown this one time.
+    Shown(Shown),
+}
+
+async fn posted(
+    app: &App,
+    req: Request,
+    segments: &[&str],
+    visitor: &Visitor,
+) -> Result<Posted, Fault> {
+    let answered = match segments {
+        ["runs"] => runs::create(app, req, visitor).await,
+        ["runs", id, "cancel"] => runs::cancel(app, req, visitor, id).await,
+        ["runs", id, "again"] => runs::again(app, req, visitor, id).await,
+        ["approvals", id] => approvals::decide(app, req, visitor, id).await,
+        ["packages", name, what] => packages::change(app, req, visitor, (name, what)).await,
+        ["policies"] => policies::change(app, req, visitor).await,
+        ["tokens", id, "revoke"] => tokens::revoke(app, req, visitor, id).await,
+        ["policies", "test"] => {
+            return policies::test(app, req, visitor).await.map(Posted::Shown);
+        }
+        ["tokens"] => return tokens::create(app, req, visitor).await.map(Posted::Shown),
+        _ => {
+            allow(&req, methods(segments))?;
+            Err(Fault::new(Code::RouteNotFound, "There is no such form."))
+        }
+    };
+    answered.map(Posted::Answered)
+}
+
+/// A page of the documentation, for everybody: an error's link leads here.
+fn docs(segments: &[&str]) -> Result<Shown, Fault> {
+    use view::docs;
+    let none = || Fault::new(Code::RouteNotFound, "There is no such page of the documentation.");
+    let (title, body) = match segments {
+        ["docs"] => ("Docs", docs::index()),
+        ["docs", "errors"] => ("Errors", docs::errors()),
+        ["docs", "errors", code] => docs::error(code).ok_or_else(none)?,
+        ["docs", name] => docs::page(name).ok_or_else(none)?,
+        _ => return Err(none()),
+    };
+    Ok(Shown::new(title, Here::Docs, body))
 }
 
 /// Puts the frame around a page.

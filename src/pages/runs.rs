@@ -10,6 +10,7 @@ use super::view::text::headline;
 use super::view::timeline::{Attempt, Dispatch, Question, Timeline};
 use super::{Shown, query, respond};
 use crate::api::{App, origin, streaming};
+use crate::attempt::Order;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::run::outcome::Status;
@@ -357,8 +358,17 @@ async fn start(
 ) -> Result<Response, Fault> {
     visitor.require("execute")?;
     let principal = &visitor.principal.name;
-    let mut order = runs::order(&app.config, principal, Surface::Execute, request, now_ms())?;
-    order.origin = origin(req);
+    let order = runs::order(&app.config, principal, Surface::Execute, request, now_ms())?;
+    follow(app, req, order).await
+}
+
+/// Runs an order, and shows its run.
+///
+/// # Errors
+///
+/// Whatever refuses it before there is a run.
+pub async fn follow(app: &App, req: &Request, order: Order) -> Result<Response, Fault> {
+    let order = Order { origin: origin(req), ..order };
     let place = format!("/runs/{}", order.run_id);
     // Whoever pressed the button is shown the run as it goes; leaving the page does not end it.
     if let Ok(Err(fault)) = streaming::run(app, order).await {

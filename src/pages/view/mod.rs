@@ -3,8 +3,11 @@
 
 pub mod approval;
 pub mod arguments;
+pub mod docs;
 pub mod fault;
 pub mod frame;
+pub mod packages;
+pub mod policies;
 pub mod program;
 pub mod run;
 pub mod runs;
@@ -12,3 +15,4 @@ pub mod sign_in;
 pub mod text;
 pub mod time;
 pub mod timeline;
+pub mod tokens;
