@@ -61,17 +61,32 @@ impl Shown {
 /// Whether a path is a page's.
 #[must_use]
 pub fn owns(segments: &[&str]) -> bool {
-    matches!(
-        segments,
-        ["" | "sign-in" | "sign-out" | "live" | "approvals" | "runs" | "packages" | "policies"]
-            | ["tokens" | "docs"]
-            | ["approvals" | "assets" | "runs" | "packages" | "docs", _]
-            | ["policies", "test"]
-            | ["runs", _, "cancel" | "again"]
-            | ["packages", _, _]
-            | ["tokens", _, "revoke"]
-            | ["docs", "errors", _]
-    )
+    const ONE: &[&str] = &[
+        "",
+        "approvals",
+        "docs",
+        "live",
+        "packages",
+        "policies",
+        "runs",
+        "sign-in",
+        "sign-out",
+        "tokens",
+    ];
+    match segments {
+        [one] => ONE.contains(one),
+        [first, _] => {
+            ["approvals", "assets", "docs", "packages", "runs"].contains(first)
+                || *segments == ["policies", "test"]
+        }
+        [first, second, third] => match *first {
+            "runs" => ["cancel", "again"].contains(third),
+            "tokens" => *third == "revoke",
+            "docs" => *second == "errors",
+            first => first == "packages",
+        },
+        _ => false,
+    }
 }
 
 /// Answers the request of a page. What goes wrong is a page, too.
