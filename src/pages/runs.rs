@@ -20,6 +20,7 @@ use crate::store::approvals::Row as Asked;
 use crate::store::history::{self, Wanted};
 use crate::store::runs::{self as table, Cursor};
 use crate::store::{approvals, attempts, journal};
+use futures_util::try_join;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use worker::{Request, Response};
@@ -126,6 +127,8 @@ struct Details {
     code: String,
     next_step: String,
     line: Option<u64>,
+    /// The module, of a package.
+    file: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -147,14 +150,17 @@ pub async fn one(app: &App, req: &Request, visitor: &Visitor, id: &str) -> Resul
     let told: Told = serde_json::from_str(&text)
         .map_err(|error| Fault::internal(id, format!("a stored response: {error}")))?;
     let gone = || Fault::new(Code::RunNotFound, "There is no such run of yours.");
-    let run = table::find(db, principal, id).await?.ok_or_else(gone)?;
-    let input = journal::input(db, id).await?;
-    let spent = attempts::of_run(db, id).await?;
-    let calls = history::dispatches(db, id).await?;
     let now = now_ms();
-    let asked = approvals::of_run(db, id, now).await?;
-    let children = history::children(db, principal, id).await?;
-    let parent = history::parent(db, principal, id).await?;
+    let (run, input, spent, calls, asked, children, parent) = try_join!(
+        table::find(db, principal, id),
+        journal::input(db, id),
+        attempts::of_run(db, id),
+        history::dispatches(db, id),
+        approvals::of_run(db, id, now),
+        history::children(db, principal, id),
+        history::parent(db, principal, id),
+    )?;
+    let run = run.ok_or_else(gone)?;
 
     let status = Status::parse(&told.status).unwrap_or(Status::Running);
     let timeline = timeline(&run, &told, &spent, &calls, &asked, now);
