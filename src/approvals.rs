@@ -10,12 +10,14 @@ use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{hang_up, start_attempt};
+use crate::platform::workflows::Workflows;
 use crate::report::desk::{Circumstances, Desk};
 use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
 use crate::store::{dispatches, journal};
+use crate::workflows;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -210,13 +212,22 @@ pub struct Hands {
     pub config: Rc<Config>,
     /// Where faults of ours go.
     pub desk: Rc<Desk>,
+    /// The engine of durable runs, where this deployment has one.
+    pub engine: Option<Workflows>,
 }
 
 impl Hands {
     /// Takes a run up as long as there is something to take it up for: it waits and somebody
     /// decided, or its attempt was lost. Whoever claims the run first makes the attempt; nothing
     /// else happens. What goes wrong is told to the desk: the schedule comes to it again.
+    ///
+    /// A workflow is taken up by the engine, which is woken.
     pub async fn take_up(&self, run: &str) {
+        match workflows::wake(self, run).await {
+            Ok(false) => {}
+            Ok(true) => return,
+            Err(fault) => self.desk.take(&fault, &Circumstances { surface: None, run: Some(run) }),
+        }
         for _ in 0..MAX_ATTEMPTS {
             match self.attempt(run).await {
                 Ok(true) => {}
@@ -255,7 +266,7 @@ impl Hands {
     }
 }
 
-async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
+pub(crate) async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
     let lost = || Fault::new(Code::RecordLost, "The record of the run is not there.");
     let recording = journal::recording(db, run).await?.ok_or_else(lost)?;
     let (source, params) = journal::input(db, run).await?.ok_or_else(lost)?;

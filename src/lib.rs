@@ -6,6 +6,7 @@
 //! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
 //! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
+//! | [`workflows`] | durable runs: create, list, cancel; the segments that the engine drives |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
@@ -42,3 +43,4 @@ pub mod runs;
 pub mod sandbox;
 pub mod store;
 pub mod tools;
+pub mod workflows;

@@ -13,11 +13,13 @@ pub mod policies;
 pub mod runs;
 pub mod streaming;
 pub mod tokens;
+pub mod workflows;
 
 use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::random;
+use crate::platform::workflows::Workflows;
 use crate::report::desk::{Circumstances, Desk};
 use crate::store::db::Db;
 use serde_json::json;
@@ -48,6 +50,7 @@ impl App {
             db: Rc::clone(&self.db),
             config: Rc::clone(&self.config),
             desk: Rc::clone(&self.desk),
+            engine: Workflows::of(&self.env).ok(),
         }
     }
 }
@@ -155,6 +158,22 @@ async fn route(
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
         }
+        ["v1", "workflows"] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                workflows::create(&app, req).await
+            } else {
+                workflows::list(&app, &req).await
+            }
+        }
+        ["v1", "workflows", id] => {
+            allow(&req, &[Method::Get])?;
+            workflows::get(&app, &req, id).await
+        }
+        ["v1", "workflows", id, "cancel"] => {
+            allow(&req, &[Method::Post])?;
+            workflows::cancel(&app, &req, id).await
+        }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;
             if req.method() == Method::Post {
@@ -255,7 +274,9 @@ pub fn refusal(fault: &Fault) -> worker::Result<Response> {
         _ => {}
     }
     let body = json!({ "error": fault.to_json() }).to_string();
-    Ok(Response::from_bytes(body.into_bytes())?.with_headers(headers).with_status(fault.status()))
+    // Inside a run the answer is 200 whatever happened; a request that was refused never is.
+    let status = if fault.status() < 400 { 400 } else { fault.status() };
+    Ok(Response::from_bytes(body.into_bytes())?.with_headers(headers).with_status(status))
 }
 
 /// A fault of ours under a fresh correlation id.

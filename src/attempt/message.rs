@@ -35,6 +35,9 @@ pub struct Message {
     /// How far a replay is.
     #[serde(default)]
     pub delivered: Option<u64>,
+    /// When the first of the sleeps that it waits for ends, Unix ms.
+    #[serde(default)]
+    pub until: Option<u64>,
     /// What a step's function gave, as a reply.
     #[serde(default)]
     pub reply: Option<Box<RawValue>>,
@@ -53,7 +56,7 @@ pub enum Kind {
     Again,
     /// Whether a person has decided.
     Decided,
-    /// Only people are waited for.
+    /// Only people, or sleeps that park, are waited for.
     Quiet,
     /// There is something to tell.
     Note,

@@ -6,3 +6,4 @@ pub mod exports;
 pub mod loader;
 pub mod random;
 pub mod thrown;
+pub mod workflows;

@@ -251,6 +251,52 @@ impl Journal {
         text
     }
 
+    /// The entries of this journal taken back to before the last call that settled and only read, or
+    /// failed: that call is made anew. With them the program time up to which the program had come.
+    /// `None` when something began after it that changes something: a program that is taken back
+    /// would do that again.
+    #[must_use]
+    pub fn rewound(&self) -> Option<(Vec<Entry>, u64)> {
+        let effects_from = self.calls.iter().filter(|call| call.started).map(|call| call.at).max();
+        let settled = self.events.iter().enumerate().rev().find_map(|(place, event)| {
+            let n = u32::try_from(event.1).ok().filter(|_| event.0 == Moved::Settled)?;
+            let call = self.calls.get(self::place(n))?;
+            let failed = call.reply.as_ref().is_some_and(|reply| reply.fault.is_some());
+            (failed || !call.started).then_some((place, n))
+        });
+        let (kept, again) = settled?;
+        let upto = u64::try_from(kept).unwrap_or(u64::MAX);
+        if effects_from.is_some_and(|at| at > upto) {
+            return None;
+        }
+        let events: Vec<Event> = self.events.iter().take(kept).copied().collect();
+        let reached = events.last().and_then(|event| u64::try_from(event.2).ok()).unwrap_or(0);
+        let mut entries = vec![Entry::Events(events)];
+        for (n, call) in (0_u32..).zip(&self.calls).filter(|(_, call)| call.at <= upto) {
+            entries.push(Entry::Call {
+                n,
+                path: call.path.clone(),
+                args: call.args.clone(),
+                hash: call.hash.clone(),
+                at: call.at,
+                step: call.step,
+            });
+            if call.asked {
+                entries.push(Entry::Asked(n));
+            }
+            if n == again {
+                continue;
+            }
+            if call.started {
+                entries.push(Entry::Started(n));
+            }
+            if let Some(reply) = &call.reply {
+                entries.push(Entry::Reply(n, reply.clone()));
+            }
+        }
+        Some((entries, reached))
+    }
+
     fn append(&mut self, entry: &Entry) -> Result<(), Unfit> {
         match entry {
             Entry::Events(events) => {
@@ -689,6 +735,56 @@ mod tests {
         assert_eq!(record.next(0, READ, Put::Never, || Ruling::Allow), Ok(Next::Call));
         let mut again = Record::resumed(stored(&mut record));
         assert_eq!(again.next(0, READ, Put::Never, || Ruling::Allow), Ok(Next::Call));
+    }
+
+    fn settled(record: &mut Record, n: u32, of: Reply) {
+        record.replied(n, of).unwrap();
+        let base = u64::try_from(record.journal().events()).unwrap();
+        record.heard(base, vec![Event(Moved::Settled, i64::from(n), 10 + i64::from(n))]).unwrap();
+    }
+
+    fn failed() -> Reply {
+        Reply { text: "{\"error\":{}}".to_owned(), fault: Some(Fault::new(Code::ToolFailed, "no")) }
+    }
+
+    #[test]
+    fn a_program_is_taken_back_to_before_the_call_that_failed() {
+        let mut record = Record::default();
+        for n in 0..3 {
+            issued(&mut record, n).unwrap();
+            record.next(n, EFFECT, Put::Never, || Ruling::Allow).unwrap();
+            settled(&mut record, n, if n == 2 { failed() } else { reply("{\"value\":1}") });
+        }
+        let (entries, reached) = record.journal().rewound().unwrap();
+        let lines: Vec<_> = entries.iter().map(Entry::write).collect();
+        let back = Journal::read(&lines.join("\n")).unwrap();
+        assert_eq!((back.events(), back.calls().len(), reached), (2, 3, 11));
+        assert!(back.calls()[1].reply.is_some());
+        let mut again = Record::resumed(back);
+        assert_eq!(again.next(2, EFFECT, Put::Never, || Ruling::Allow), Ok(Next::Call));
+    }
+
+    #[test]
+    fn a_read_after_which_nothing_began_is_made_again() {
+        let mut record = Record::default();
+        issued(&mut record, 0).unwrap();
+        record.next(0, READ, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 0, reply("{\"value\":1}"));
+        let (entries, _) = record.journal().rewound().unwrap();
+        assert_eq!(entries.len(), 2, "{entries:?}");
+    }
+
+    #[test]
+    fn nothing_that_changed_something_is_done_again_by_a_retry() {
+        let mut record = Record::default();
+        issued(&mut record, 0).unwrap();
+        record.next(0, READ, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 0, reply("{\"value\":1}"));
+        issued(&mut record, 1).unwrap();
+        record.next(1, EFFECT, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 1, reply("{\"value\":1}"));
+        assert_eq!(record.journal().rewound(), None);
+        assert_eq!(Journal::default().rewound(), None);
     }
 
     #[test]

@@ -12,3 +12,4 @@ pub mod policies;
 pub mod runs;
 pub mod storage;
 pub mod tokens;
+pub mod workflows;

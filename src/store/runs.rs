@@ -229,6 +229,8 @@ pub struct Row {
     pub error_code: Option<String>,
     /// Kind of its error.
     pub error_kind: Option<String>,
+    /// When it goes on by itself.
+    pub wake_at: Option<u64>,
 }
 
 /// A principal's run. Somebody else's run gives the same answer as none.
@@ -239,7 +241,7 @@ pub struct Row {
 pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1 AND principal = ?2",
         id,
         principal
@@ -255,7 +257,7 @@ pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, Sto
 pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1",
         id
     );
@@ -288,7 +290,7 @@ pub async fn list(
     let statement = match status {
         None => sql!(
             "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -298,7 +300,7 @@ pub async fn list(
         ),
         Some(status) => sql!(
             "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND status = ?5 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -348,7 +350,7 @@ pub async fn logged(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
 pub async fn lost(db: &Db, now: u64, limit: u64) -> Result<Vec<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+                error_code, error_kind, wake_at
          FROM runs WHERE status = 'running' AND lease_until < ?1 ORDER BY lease_until LIMIT ?2",
         now,
         limit

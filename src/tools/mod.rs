@@ -17,6 +17,7 @@ use crate::packages::nested::{self, Nested};
 use crate::run::journal::Journal;
 use crate::store::db::Db;
 use crate::tools::policy::Declared;
+use crate::workflows::program::{self, Maker};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -41,6 +42,7 @@ pub struct Tools {
     config: Rc<Config>,
     service: Option<service::Service>,
     nested: Option<Nested>,
+    workflows: Option<Maker>,
     caller: Caller,
     emitted: emit::Emitted,
 }
@@ -71,7 +73,8 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        Ok(Self { db, config, service, nested: None, caller, emitted: emit::Emitted::default() })
+        let emitted = emit::Emitted::default();
+        Ok(Self { db, config, service, nested: None, workflows: None, caller, emitted })
     }
 
     /// The same, and packages can be invoked.
@@ -80,10 +83,16 @@ impl Tools {
         Self { nested: Some(nested), ..self }
     }
 
+    /// The same, and workflows can be created.
+    #[must_use]
+    pub fn with_workflows(self, workflows: Maker) -> Self {
+        Self { workflows: Some(workflows), ..self }
+    }
+
     /// Whether a call of `path` only reads, so that it need not be written down before it is made.
     #[must_use]
     pub fn only_reads(&self, path: &str) -> bool {
-        BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
+        reads().contains(&path)
     }
 
     /// What a tool says of itself. A service says nothing.
@@ -123,6 +132,10 @@ impl Tools {
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
             "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
+            _ if Maker::has(path) => match &self.workflows {
+                Some(workflows) => workflows.call(path, arguments).await,
+                None => return Err(not_found(path, &[])),
+            },
             _ => match (&self.nested, &self.service) {
                 (Some(nested), _) if path == nested::PATH => nested.invoke(arguments).await,
                 (_, Some(service)) => service.call(path, arguments, &self.caller).await?,
@@ -146,20 +159,21 @@ impl Tools {
 /// What a tool says of itself, as far as that is known without asking its source.
 #[must_use]
 pub fn declared(path: &str) -> Declared {
-    let reads = BUILT_IN.iter().any(|(name, reads)| *name == path && *reads);
-    if reads { Declared::ReadOnly } else { Declared::Unknown }
+    if reads().contains(&path) { Declared::ReadOnly } else { Declared::Unknown }
 }
 
 /// The built-in tools whose calls only read.
 #[must_use]
 pub fn reads() -> Vec<&'static str> {
-    BUILT_IN.iter().filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
+    let built_in = BUILT_IN.iter().chain(&program::PATHS);
+    built_in.filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
 }
 
 /// No tool has the name; the nearest of those that exist are named.
 #[must_use]
 pub fn not_found(path: &str, others: &[String]) -> Fault {
-    let known = BUILT_IN.iter().map(|(name, _)| *name).chain(others.iter().map(String::as_str));
+    let built_in = BUILT_IN.iter().chain(&program::PATHS).map(|(name, _)| *name);
+    let known = built_in.chain(others.iter().map(String::as_str));
     let near = names::nearest(path, known, 3);
     let message = if near.is_empty() {
         format!("There is no tool {path}.")

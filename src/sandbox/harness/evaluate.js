@@ -93,6 +93,7 @@ export class Evaluation {
       console,
       params: tagged ? decode(params) : params,
       run: { id: invocation.runId, surface: invocation.surface },
+      parkMs: own(invocation, "parkMs") ?? undefined,
     });
     const { runtime } = this;
     attempt.ambient = {

@@ -1,0 +1,64 @@
+//! `workflows.create`, `.get` and `.cancel` of a program.
+
+use super::WorkflowRequest;
+use crate::approvals::Hands;
+use crate::error::Fault;
+use crate::run::value;
+use crate::tools::unfit;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The dispatches, and whether a call only reads.
+pub const PATHS: [(&str, bool); 3] =
+    [("workflows.cancel", false), ("workflows.create", false), ("workflows.get", true)];
+
+/// What one attempt needs to make others.
+#[derive(Debug)]
+pub struct Maker {
+    /// What reaches the rows and the engine.
+    pub hands: Hands,
+    /// Whose they are.
+    pub principal: String,
+    /// Of the links to their approvals.
+    pub origin: String,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: String,
+}
+
+impl Maker {
+    /// Whether `path` is one of these.
+    #[must_use]
+    pub fn has(path: &str) -> bool {
+        PATHS.iter().any(|(name, _)| *name == path)
+    }
+
+    /// Answers a call. Arguments and answer are tagged JSON; inside they cross as plain JSON, as they do
+    /// over HTTP.
+    ///
+    /// # Errors
+    ///
+    /// What HTTP would refuse it for.
+    pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
+        let (plain, _) = value::plain(arguments).map_err(|error| unfit(path, error))?;
+        let answer = if path == "workflows.create" {
+            let request: WorkflowRequest = serde_json::from_str(&plain).map_err(|error| {
+                let wants = "wants {code | package, params, runAt, idempotencyKey, label, retries}";
+                unfit(path, format!("{wants} ({error})"))
+            })?;
+            super::create(&self.hands, &self.principal, &self.origin, request).await?.text
+        } else {
+            let Named { id } = serde_json::from_str(&plain)
+                .map_err(|_| unfit(path, "wants the id of a workflow"))?;
+            match path {
+                "workflows.get" => super::get(&self.hands, &self.principal, &id).await?,
+                _ => super::cancel(&self.hands, &self.principal, &id).await?,
+            }
+        };
+        let answer: &RawValue = serde_json::from_str(&answer)
+            .map_err(|error| Fault::internal("none", error.to_string()))?;
+        value::tagged(answer.get()).map_err(|error| Fault::internal("none", error.to_string()))
+    }
+}
