@@ -221,6 +221,7 @@ proptest! {
     fn any_arguments(
         tool in select(vec![
             "execute", "run_get", "run_list", "package_list", "package_invoke", "resume",
+            "workflow_create", "workflow_run_list", "workflow_cancel",
         ]),
         arguments in json_value(),
         cut in option::of(0_usize..400),

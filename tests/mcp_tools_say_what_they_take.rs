@@ -64,7 +64,17 @@ fn execute_names_what_is_connected_and_where_longer_work_goes() {
 fn the_list_is_in_order_and_each_tool_is_whole() {
     let tools = listed(&guide());
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected = ["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"];
+    let expected = [
+        "execute",
+        "run_get",
+        "run_list",
+        "package_list",
+        "package_invoke",
+        "resume",
+        "workflow_create",
+        "workflow_run_list",
+        "workflow_cancel",
+    ];
     assert_eq!(names, expected);
     for tool in &tools {
         let name = &tool["name"];
@@ -342,6 +352,6 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
         error["data"]["nextStep"]
             .as_str()
             .unwrap()
-            .contains("execute, run_get, run_list, package_list, package_invoke, resume")
+            .contains("execute, run_get, run_list, package_list, package_invoke, resume, workflow_create, workflow_run_list, workflow_cancel")
     );
 }

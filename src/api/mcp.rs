@@ -10,13 +10,14 @@ use crate::error::{Code, Fault};
 use crate::ledger::Answered;
 use crate::mcp::{
     Access, Answer, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read, Reply,
-    Stream, Tool, ToolAnswer, ToolOutcome,
+    Stream, Tool, ToolAnswer, ToolOutcome, WorkflowCreate,
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
+use crate::workflows::{self, WorkflowRequest};
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -67,11 +68,16 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
+/// Where work goes that takes longer than the budget of `execute`.
+const LONGER_WORK: &str = "Longer work, and work that waits for hours or for people, goes to \
+     workflow_create({ code, params }), or from a program to workflows.create({ code, params }); follow \
+     it with workflow_run_list and run_get.";
+
 /// What the descriptions say of this deployment.
 fn guide(app: &App) -> Guide {
     Guide {
         sources: app.config.tools_service.iter().cloned().collect(),
-        longer_work: None,
+        longer_work: app.has_workflows().then(|| LONGER_WORK.to_owned()),
         budget_ms: app.config.budget_ms(Surface::Execute),
     }
 }
@@ -141,6 +147,25 @@ async fn run_tool(
             let answered = came.map(|text| Answered { text, replayed: false });
             respond(call.reply.answer(&tool_answer(&answered)))
         }
+        Tool::WorkflowCreate(create) => {
+            let request = workflow(create);
+            let made = workflows::create(&app.hands(), &principal.name, &origin, request).await;
+            respond(call.reply.answer(&made.and_then(|made| look(made.text))))
+        }
+        Tool::WorkflowRunList(list) => {
+            let limit = list.limit.map(|limit| limit.to_string());
+            let page = Page {
+                limit: limit.as_deref(),
+                cursor: list.cursor.as_deref(),
+                status: list.status.map(Status::as_str),
+            };
+            let found = workflows::list(&app.hands(), &principal.name, &page).await;
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::WorkflowCancel(cancel) => {
+            let ended = workflows::cancel(&app.hands(), &principal.name, &cancel.run_id).await;
+            respond(call.reply.answer(&ended.and_then(look)))
+        }
         Tool::RunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());
             let page = Page {
@@ -151,6 +176,21 @@ async fn run_tool(
             let found = runs::list(&app.db, &principal.name, &page).await;
             respond(call.reply.answer(&found.and_then(look)))
         }
+    }
+}
+
+fn workflow(create: WorkflowCreate) -> WorkflowRequest {
+    WorkflowRequest {
+        code: create.code,
+        package: create.package,
+        version: create.version,
+        params: create.params,
+        run_at: create.run_at.map(Into::into),
+        idempotency_key: create.idempotency_key,
+        label: create.label,
+        retries: create.retries.map(Into::into),
+        budget_ms: None,
+        limits: None,
     }
 }
 

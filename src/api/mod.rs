@@ -42,6 +42,12 @@ pub struct App {
 }
 
 impl App {
+    /// Whether this deployment has an engine of durable runs.
+    #[must_use]
+    pub fn has_workflows(&self) -> bool {
+        Workflows::of(&self.env).is_ok()
+    }
+
     /// What taking up a run needs.
     #[must_use]
     pub fn hands(&self) -> Hands {
@@ -158,22 +164,7 @@ async fn route(
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
         }
-        ["v1", "workflows"] => {
-            allow(&req, &[Method::Get, Method::Post])?;
-            if req.method() == Method::Post {
-                workflows::create(&app, req).await
-            } else {
-                workflows::list(&app, &req).await
-            }
-        }
-        ["v1", "workflows", id] => {
-            allow(&req, &[Method::Get])?;
-            workflows::get(&app, &req, id).await
-        }
-        ["v1", "workflows", id, "cancel"] => {
-            allow(&req, &[Method::Post])?;
-            workflows::cancel(&app, &req, id).await
-        }
+        ["v1", "workflows", rest @ ..] => workflows::route(&app, req, rest).await,
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;
             if req.method() == Method::Post {
@@ -186,11 +177,13 @@ async fn route(
             allow(&req, &[Method::Delete])?;
             tokens::revoke(&app, &req, id).await
         }
-        _ => {
-            let shown: String = path.chars().take(200).collect();
-            Err(Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}.")))
-        }
+        _ => Err(nothing_at(&path)),
     }
+}
+
+fn nothing_at(path: &str) -> Fault {
+    let shown: String = path.chars().take(200).collect();
+    Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}."))
 }
 
 /// A parameter of the query in whole seconds, as milliseconds, at most `most_ms`; the only one that

@@ -1,17 +1,44 @@
 //! `/v1/workflows`: create a durable run, look one up, list them, end one.
 
-use super::{App, auth, body, json_text, origin};
+use super::{App, allow, auth, body, json_text, nothing_at, origin};
 use crate::error::Fault;
 use crate::runs::Page;
 use crate::workflows::{self, WorkflowRequest};
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
+
+/// Answers a request; `rest`: its path below `/v1/workflows`.
+///
+/// # Errors
+///
+/// A path or a method that there is not; as below.
+pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
+    match rest {
+        [] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                create(app, req).await
+            } else {
+                list(app, &req).await
+            }
+        }
+        [id] => {
+            allow(&req, &[Method::Get])?;
+            get(app, &req, id).await
+        }
+        [id, "cancel"] => {
+            allow(&req, &[Method::Post])?;
+            cancel(app, &req, id).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
 
 /// `POST /v1/workflows`: 201 with the id, 200 where the key has one already.
 ///
 /// # Errors
 ///
 /// Whatever refuses it, before anything is created.
-pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
+async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "execute").await?;
     let header = req.headers().get("idempotency-key").ok().flatten();
     let mut request: WorkflowRequest = body::json(&mut req).await?;
@@ -37,7 +64,7 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
 /// # Errors
 ///
 /// No such workflow of this principal; the database.
-pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
+async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "runs").await?;
     json_text(workflows::get(&app.hands(), &principal.name, id).await?, 200)
 }
@@ -47,7 +74,7 @@ pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> 
 /// # Errors
 ///
 /// As [`get`].
-pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
+async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "execute").await?;
     json_text(workflows::cancel(&app.hands(), &principal.name, id).await?, 200)
 }
@@ -57,7 +84,7 @@ pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Faul
 /// # Errors
 ///
 /// A bad page; the database.
-pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
+async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "runs").await?;
     let pairs = super::runs::page_of(req)?;
     let page = Page::of(&pairs)?;

@@ -62,7 +62,10 @@ pub use params::Capabilities;
 pub use reply::Reply;
 pub use result::{ToolAnswer, ToolOutcome};
 pub use stream::{STREAM_AFTER_MS, Stream};
-pub use tools::{Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, Tool};
+pub use tools::{
+    Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, Tool, WorkflowCancel,
+    WorkflowCreate, WorkflowRunList,
+};
 pub use well_known::well_known;
 
 /// Runs the tools that are called. The worker has the real one, tests have fakes.

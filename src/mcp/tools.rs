@@ -6,6 +6,9 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod workflow_cancel;
+mod workflow_create;
+mod workflow_run_list;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -13,19 +16,25 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use workflow_cancel::WorkflowCancel;
+pub use workflow_create::WorkflowCreate;
+pub use workflow_run_list::WorkflowRunList;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
 use crate::{error::Fault, run::outcome::Status};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 9] = [
     execute::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
     package_invoke::NAME,
     resume::NAME,
+    workflow_create::NAME,
+    workflow_run_list::NAME,
+    workflow_cancel::NAME,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -55,6 +64,12 @@ pub enum Tool {
     PackageInvoke(PackageInvoke),
     /// Waits for a run to go on.
     Resume(Resume),
+    /// Starts a durable run.
+    WorkflowCreate(WorkflowCreate),
+    /// Lists durable runs.
+    WorkflowRunList(WorkflowRunList),
+    /// Ends a durable run.
+    WorkflowCancel(WorkflowCancel),
 }
 
 /// Why a call is none.
@@ -81,6 +96,11 @@ impl Tool {
             package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
             package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
+            workflow_create::NAME => WorkflowCreate::read(arguments()).map(Self::WorkflowCreate),
+            workflow_run_list::NAME => {
+                WorkflowRunList::read(arguments()).map(Self::WorkflowRunList)
+            }
+            workflow_cancel::NAME => WorkflowCancel::read(arguments()).map(Self::WorkflowCancel),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -94,6 +114,9 @@ impl Tool {
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
             Self::Resume(_) => resume::NAME,
+            Self::WorkflowCreate(_) => workflow_create::NAME,
+            Self::WorkflowRunList(_) => workflow_run_list::NAME,
+            Self::WorkflowCancel(_) => workflow_cancel::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
         }
@@ -104,8 +127,12 @@ impl Tool {
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) => "execute",
-            Self::RunGet(_) | Self::RunList(_) => "runs",
+            Self::Execute(_)
+            | Self::PackageInvoke(_)
+            | Self::Resume(_)
+            | Self::WorkflowCreate(_)
+            | Self::WorkflowCancel(_) => "execute",
+            Self::RunGet(_) | Self::RunList(_) | Self::WorkflowRunList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }
@@ -125,6 +152,9 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         package_list::definition(),
         package_invoke::definition(),
         resume::definition(),
+        workflow_create::definition(),
+        workflow_run_list::definition(),
+        workflow_cancel::definition(),
     ]
 }
 

@@ -740,7 +740,9 @@ mod tests {
     fn settled(record: &mut Record, n: u32, of: Reply) {
         record.replied(n, of).unwrap();
         let base = u64::try_from(record.journal().events()).unwrap();
-        record.heard(base, vec![Event(Moved::Settled, i64::from(n), 10 + i64::from(n))]).unwrap();
+        record
+            .heard(base, vec![Event(Moved::Settled, i64::from(n), i64::from(n).saturating_add(10))])
+            .unwrap();
     }
 
     fn failed() -> Reply {

@@ -31,6 +31,9 @@ use serde_json::{Value, json};
 
 pub use request::WorkflowRequest;
 
+/// How often a cancel is tried that came between two segments.
+const CANCELS: u32 = 3;
+
 /// A workflow that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
@@ -201,10 +204,24 @@ fn summary(row: &Row, engine: Option<&str>) -> Value {
 ///
 /// As [`get`].
 pub async fn cancel(hands: &Hands, principal: &str, id: &str) -> Result<String, Fault> {
-    table::find(&hands.db, principal, id).await?.ok_or_else(|| runs::not_found(id))?;
-    let ended = runs::cancel(&hands.db, &hands.desk, principal, id).await?;
+    let mut row = table::find(&hands.db, principal, id).await?;
+    let mut text = None;
+    for _ in 0..CANCELS {
+        let Some(known) = &row else { return Err(runs::not_found(id)) };
+        if !known.status().is_final() {
+            // Nobody is asked whose process is dead.
+            let fault = Fault::new(Code::Cancelled, "The run was cancelled: it was asked to end.");
+            reconcile::end(hands, known, fault).await?;
+        }
+        text = Some(runs::cancel(&hands.db, &hands.desk, principal, id).await?);
+        // It may have parked in the moment in which its attempt was asked.
+        row = table::find(&hands.db, principal, id).await?;
+        if row.as_ref().is_some_and(|row| row.status().is_final()) {
+            break;
+        }
+    }
     reconcile::close(hands, id).await?;
-    Ok(ended)
+    text.ok_or_else(|| runs::not_found(id))
 }
 
 /// Wakes the instance of a workflow, so that it looks at its rows; whether the run is one.

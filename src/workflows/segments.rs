@@ -187,7 +187,9 @@ async fn attempted(hands: &Hands, id: &str, number: u64) -> Result<Result<Then, 
         if now.saturating_sub(began_at) >= PATIENCE_MS {
             return Ok(Ok(Then::Sleep { until: now.saturating_add(5_000) }));
         }
-        sleep_ms(LOOK_MS.min(due_at.saturating_sub(now).max(LOOK_MS.div_euclid(10)))).await;
+        // For a permit or a lease there is no better time than the next look.
+        let left_ms = if due_at > now { due_at.saturating_sub(now) } else { LOOK_MS };
+        sleep_ms(left_ms.clamp(1, LOOK_MS)).await;
     };
     let Some(row) = table::any(db, id).await? else {
         return Ok(Err(Failed::ForGood(format!("There is no run {id}."))));
@@ -234,6 +236,12 @@ async fn attempt(hands: &Hands, row: &Row, fence: u64) -> Result<(), Fault> {
     runs::unpacked(answer).map(|_| ())
 }
 
+/// What is read of the response of a run that failed.
+#[derive(Deserialize)]
+struct Told {
+    error: Option<String>,
+}
+
 /// What an outcome is for the engine.
 async fn ended(hands: &Hands, row: &Row) -> Result<Then, Failed> {
     if let Err(error) = hands.db.run(&table::closed(&row.id)).await {
@@ -242,10 +250,6 @@ async fn ended(hands: &Hands, row: &Row) -> Result<Then, Failed> {
     }
     if row.status() != Status::Failed {
         return Ok(Then::Done);
-    }
-    #[derive(Deserialize)]
-    struct Told {
-        error: Option<String>,
     }
     let told = runs::stored(&hands.db, &row.id).await.ok().flatten();
     let told = told.and_then(|text| serde_json::from_str::<Told>(&text).ok());

@@ -407,7 +407,16 @@ const faults = {};
 /** @type {{ seed: number, size: number, main: any[] }[]} */
 const failing = [];
 /** @type {Record<string, number>} */
-const sum = { attempts: 0, crashes: 0, parks: 0, sleeps: 0, lostLeases: 0, replayed: 0, events: 0, calls: 0 };
+const sum = {
+  attempts: 0,
+  crashes: 0,
+  parks: 0,
+  sleeps: 0,
+  lostLeases: 0,
+  replayed: 0,
+  events: 0,
+  calls: 0,
+};
 let passed = 0;
 for (let seed = first; seed < first + histories && failing.length < stopAt; seed++) {
   const main = generate(seed);
