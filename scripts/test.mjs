@@ -126,8 +126,7 @@ function group(name, files = testFiles(name)) {
         "--test",
         ...REPORTERS,
         `--test-timeout=${TEST_MS}`,
-        // A worker and its test want a core each, and times are measured.
-        `--test-concurrency=${Math.max(1, Math.floor(os.availableParallelism() / 2))}`,
+        `--test-concurrency=${atOnce(name)}`,
         ...files,
       ],
     ],
@@ -135,6 +134,17 @@ function group(name, files = testFiles(name)) {
     after: "build",
     ...(name === "browser" ? { lacks: async () => (await chromium()).missing } : {}),
   };
+}
+
+/**
+ * How many test files run at once: a worker and its test want a core each, and times are measured;
+ * the deploy's measure none, and are processes that wait for each other.
+ *
+ * @param {string} name a folder of tests/
+ */
+function atOnce(name) {
+  const cores = os.availableParallelism();
+  return name === "deploy" ? cores + 1 : Math.max(1, Math.floor(cores / 2));
 }
 
 /** @type {(text: string) => Counts} what cargo test says, doc tests included */

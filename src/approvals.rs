@@ -8,6 +8,7 @@
 use crate::attempt::Order;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::ledger::Answered;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{hang_up, start_attempt};
 use crate::platform::workflows::Workflows;
@@ -16,7 +17,7 @@ use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
-use crate::store::{dispatches, journal};
+use crate::store::{dispatches, followed, journal, states};
 use crate::workflows;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,6 +31,9 @@ const MAX_REASON_BYTES: usize = 1_000;
 
 /// How long whoever asks for a run's next word waits at most.
 pub const RESUME_WAIT_MS: u64 = 45_000;
+
+/// How long a run that is at work is followed at most: longer than any attempt may take.
+const FOLLOW_MS: u64 = 900_000;
 
 /// How often it looks.
 const LOOK_MS: u64 = 300;
@@ -221,22 +225,28 @@ impl Hands {
     /// decided, or its attempt was lost. Whoever claims the run first makes the attempt; nothing
     /// else happens. What goes wrong is told to the desk: the schedule comes to it again.
     ///
-    /// A workflow is taken up by the engine, which is woken.
+    /// When it has ended, so are the runs that waited for it. A workflow is taken up by the engine,
+    /// which is woken.
     pub async fn take_up(&self, run: &str) {
-        match workflows::wake(self, run).await {
-            Ok(false) => {}
-            Ok(true) => return,
-            Err(fault) => self.desk.take(&fault, &Circumstances { surface: None, run: Some(run) }),
-        }
-        for _ in 0..MAX_ATTEMPTS {
-            match self.attempt(run).await {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(fault) => {
-                    let of = Circumstances { surface: None, run: Some(run) };
-                    self.desk.take(&fault, &of);
-                    return;
+        let taken = async {
+            let woken = workflows::wake(self, run).await?;
+            for _ in 0..MAX_ATTEMPTS {
+                if woken || !self.attempt(run).await? {
+                    break;
                 }
+            }
+            Ok::<_, Fault>(followed::parents_of(&self.db, run, AT_ONCE).await?)
+        }
+        .await;
+        match taken {
+            Ok(parents) => {
+                for parent in parents {
+                    Box::pin(self.take_up(&parent)).await;
+                }
+            }
+            Err(fault) => {
+                let of = Circumstances { surface: None, run: Some(run) };
+                self.desk.take(&fault, &of);
             }
         }
     }
@@ -281,43 +291,87 @@ pub(crate) async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fa
 /// The database.
 pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
     let now = now_ms();
-    hands.db.run(&table::expire(now)).await?;
+    hands.db.batch(&[table::expire(now), states::prune(now)]).await?;
     for run in journal::left_behind(&hands.db, now, AT_ONCE).await? {
         hands.take_up(&run).await;
     }
     Ok(())
 }
 
-/// Waits for a run's next word: its outcome, or `wait_ms` without one. Takes it up where that is
-/// due; never decides.
+/// How long a run's next word is waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait {
+    /// In all.
+    pub total_ms: u64,
+    /// While only people are waited for.
+    pub people_ms: u64,
+}
+
+impl Wait {
+    /// So long whatever the run does.
+    #[must_use]
+    pub const fn at_most(ms: u64) -> Self {
+        Self { total_ms: ms, people_ms: ms }
+    }
+
+    /// So long for people; a run that is at work is followed to its end.
+    #[must_use]
+    pub const fn for_people(ms: u64) -> Self {
+        Self { total_ms: FOLLOW_MS, people_ms: ms }
+    }
+}
+
+/// Waits for a run's next word: its outcome, a question beside those in `known`, or `wait` without
+/// either. Without `known` it is what the run waits for when it is looked at first. Takes the run up
+/// where that is due; never decides.
 ///
 /// # Errors
 ///
 /// `run_not_found`, also for somebody else's run; the database.
 pub async fn resume(
-    hands: &Hands,
-    principal: &str,
-    run: &str,
-    wait_ms: u64,
-) -> Result<String, Fault> {
+    hands: Hands,
+    principal: String,
+    run: String,
+    known: Option<Vec<String>>,
+    wait: Wait,
+) -> Result<Answered, Fault> {
     #[derive(Deserialize)]
     struct Head {
         status: String,
+        #[serde(default)]
+        approvals: Vec<Open>,
     }
-    let began_at = now_ms();
+    #[derive(Deserialize)]
+    struct Open {
+        id: String,
+    }
+    let mut known = known;
+    let mut looked_at = now_ms();
+    let (mut total_ms, mut people_ms) = (0_u64, 0_u64);
     let mut looks = 0_u32;
     loop {
-        let text = runs::get(&hands.db, &hands.desk, principal, run).await?;
-        let status = serde_json::from_str::<Head>(&text).map(|head| head.status);
-        let status = status.ok().and_then(|word| Status::parse(&word));
-        let waited_ms = now_ms().saturating_sub(began_at);
-        if status.is_some_and(Status::is_final) || waited_ms >= wait_ms {
-            return Ok(text);
+        let text = runs::get(&hands.db, &hands.desk, &principal, &run).await?;
+        let head: Head = serde_json::from_str(&text)
+            .map_err(|error| Fault::internal(&run, format!("its answer: {error}")))?;
+        let status = Status::parse(&head.status);
+        let open: Vec<String> = head.approvals.into_iter().map(|open| open.id).collect();
+        let known = known.get_or_insert_with(|| open.clone());
+        let asks = open.iter().any(|id| !known.contains(id));
+        let now = now_ms();
+        let passed_ms = now.saturating_sub(looked_at);
+        looked_at = now;
+        total_ms = total_ms.saturating_add(passed_ms);
+        if status != Some(Status::Running) {
+            people_ms = people_ms.saturating_add(passed_ms);
+        }
+        let enough = total_ms >= wait.total_ms || people_ms >= wait.people_ms;
+        if status.is_some_and(Status::is_final) || asks || enough {
+            return Ok(Answered { text, replayed: false });
         }
         if looks.is_multiple_of(10) {
-            hands.take_up_later(run);
+            hands.take_up_later(&run);
         }
         looks = looks.saturating_add(1);
-        sleep_ms(LOOK_MS.min(wait_ms)).await;
+        sleep_ms(LOOK_MS.min(wait.total_ms)).await;
     }
 }

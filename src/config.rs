@@ -3,6 +3,7 @@
 use crate::error::{Code, Fault};
 use crate::mcp::Origins;
 use crate::run::surface::Surface;
+use crate::signing::SigningKey;
 use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
 
@@ -27,6 +28,9 @@ pub struct Config {
     /// `HOLDFAST_ADMIN_TOKEN`: the token of whoever runs the deployment. `None`: only tokens of
     /// the database count.
     pub admin_token: Option<String>,
+    /// `HOLDFAST_SIGNING_KEY`: signs what people and clients carry. `None`: nothing is signed, so MCP
+    /// clients are not asked to come back.
+    pub signing_key: Option<SigningKey>,
     /// `HOLDFAST_HTTP_HOSTS`: where `http.fetch` may go; nowhere by default.
     pub http_hosts: HostRules,
     /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call `/mcp`, separated by
@@ -87,6 +91,12 @@ impl Config {
         if admin_token.as_deref().is_some_and(|token| token.len() < 16) {
             return Err(wrong("HOLDFAST_ADMIN_TOKEN", "must have at least 16 characters"));
         }
+        let signing_key = match lookup("HOLDFAST_SIGNING_KEY") {
+            Some(key) if key.len() < 32 => {
+                return Err(wrong("HOLDFAST_SIGNING_KEY", "must have at least 32 characters"));
+            }
+            key => key.map(|key| SigningKey::new(key.as_bytes())),
+        };
         let http_hosts = HostRules::parse(lookup("HOLDFAST_HTTP_HOSTS").as_deref().unwrap_or(""))
             .map_err(|what| wrong("HOLDFAST_HTTP_HOSTS", &what))?;
         let guard = match lookup("HOLDFAST_GUARD").as_deref() {
@@ -139,6 +149,7 @@ impl Config {
                 back_off_ms: count("HOLDFAST_WORKFLOW_BACK_OFF_MS", 10_000, 3_600_000)?,
             },
             admin_token,
+            signing_key,
             http_hosts,
             allowed_origins,
             guard,
@@ -190,6 +201,7 @@ mod tests {
     fn a_wrong_variable_is_named() {
         for (name, value) in [
             ("HOLDFAST_ADMIN_TOKEN", "short"),
+            ("HOLDFAST_SIGNING_KEY", "31 characters are one too few.."),
             ("HOLDFAST_GUARD", "maybe"),
             ("HOLDFAST_BUDGET_EXECUTE_MS", "90001"),
             ("HOLDFAST_BUDGET_EXECUTE_MS", "90s"),

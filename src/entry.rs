@@ -162,17 +162,10 @@ async fn make_attempt(
             engine: Workflows::of(env).ok(),
         },
         principal: order.principal.clone(),
+        run_id: order.run_id.clone(),
         origin: order.origin.clone(),
     };
-    let nested = Nested::new(
-        ctx,
-        Rc::clone(&db),
-        Rc::clone(desk),
-        Rc::clone(&config),
-        order.principal.clone(),
-        order.run_id.clone(),
-        order.parent.as_ref().map_or(0, |parent| parent.depth),
-    );
+    let nested = Nested::new(ctx, Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
     let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?
         .with_packages(nested)
         .with_workflows(maker);

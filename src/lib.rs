@@ -16,7 +16,7 @@
 //! | [`sandbox`] | the isolate that holds an attempt, and the harness inside it |
 //! | [`tools`] | what a program may call, and where requests of ours may go |
 //! | [`store`] | D1: one file a table family |
-//! | [`auth`], [`config`], [`hex`] | tokens and scopes; variables; bytes as text |
+//! | [`auth`], [`signing`], [`config`], [`hex`] | tokens and scopes; what we sign; variables; bytes as text |
 //! | [`report`] | Sentry: what is reported, what is noise, the tunnel |
 //! | [`platform`] | bindings by hand: raw types inside, safe types outside |
 //!
@@ -41,6 +41,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sandbox;
+pub mod signing;
 pub mod store;
 pub mod tools;
 pub mod workflows;

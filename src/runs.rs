@@ -19,7 +19,7 @@ use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
 use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
-use crate::store::{approvals, journal};
+use crate::store::{approvals, followed, journal};
 use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -236,7 +236,28 @@ async fn questions_of(db: &Db, id: &str, now: u64) -> Result<Vec<Question>, Faul
     let order = kept.and_then(|kept| serde_json::from_str::<Order>(&kept).ok());
     let origin = order.map(|order| order.origin).unwrap_or_default();
     let rows = approvals::of_run(db, id, now).await?;
-    Ok(rows.iter().filter(|row| row.state == "open").map(|row| row.question(&origin)).collect())
+    let open = rows.iter().filter(|row| row.state == "open");
+    let mut questions: Vec<Question> = open.map(|row| row.question(&origin)).collect();
+    for row in followed::of_run(db, id).await? {
+        questions.extend(Box::pin(questions_of(db, &row.child_id, now)).await?);
+    }
+    Ok(questions)
+}
+
+/// Ends the runs that wait for people and that only `run` waited for, which has ended.
+///
+/// # Errors
+///
+/// The database.
+pub async fn end_left_alone(db: &Db, desk: &Desk, run: &str) -> Result<(), Fault> {
+    for child in followed::left_alone(db, run).await? {
+        if let Some(fence) = journal::claim_to_end(db, &child, now_ms()).await? {
+            let message = "The run was cancelled: the run that invoked it has ended.";
+            let fault = Fault::new(Code::Cancelled, message);
+            Box::pin(end_lost(db, desk, &child, fence, fault, None)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The response of a run that ended; one of an older form in the form of today.
@@ -453,6 +474,7 @@ pub(crate) async fn end_lost(
     let changes = db.batch(&statements).await?;
     if changes.get(ended).is_some_and(|changed| *changed > 0) {
         desk.take(&fault, &Circumstances { surface: Some(&row.surface), run: Some(id) });
+        end_left_alone(db, desk, id).await?;
     }
     // Whoever was first has the word.
     Ok(table::response(db, id).await?.unwrap_or(response))

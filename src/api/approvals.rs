@@ -1,6 +1,6 @@
 //! `/v1/approvals`: what waits for a person, and the person's decision; and going on with a run.
 
-use super::{App, auth, body, json_text};
+use super::{App, auth, body, json_text, streaming};
 use crate::approvals::{self, Decide};
 use crate::error::{Code, Fault};
 use worker::{Headers, Request, Response};
@@ -79,7 +79,8 @@ pub async fn decide(app: &App, mut req: Request, id: &str) -> Result<Response, F
     json_text(approvals::view(&row).to_string(), 200)
 }
 
-/// `POST /v1/runs/:id/resume?wait=45`: waits for the run's outcome, never decides.
+/// `POST /v1/runs/:id/resume?wait=45`: waits for the run's outcome, never decides. Open after a second,
+/// the answer is streamed; a hang-up cancels nothing.
 ///
 /// # Errors
 ///
@@ -88,5 +89,7 @@ pub async fn resume(app: &App, req: &Request, id: &str) -> Result<Response, Faul
     let principal = auth::require(app, req, "execute").await?;
     let most = approvals::RESUME_WAIT_MS;
     let wait_ms = super::seconds(req, "wait", most)?.unwrap_or(most);
-    json_text(approvals::resume(&app.hands(), &principal.name, id, wait_ms).await?, 200)
+    let wait = approvals::Wait::at_most(wait_ms);
+    let came = approvals::resume(app.hands(), principal.name, id.to_owned(), None, wait);
+    streaming::json(streaming::look(came).await)
 }

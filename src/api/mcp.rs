@@ -3,20 +3,21 @@
 
 use super::streaming::{self, Framing, RunAnswer};
 use super::{App, auth, body, internal, ledger};
-use crate::approvals;
+use crate::approvals::{self, Wait};
 use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
-use crate::ledger::Answered;
 use crate::mcp::{
-    Access, Answer, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read, Reply,
-    Stream, Tool, ToolAnswer, ToolOutcome, WorkflowCreate,
+    Access, Answer, Ask, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read,
+    Refused, Reply, Returned, States, Stream, Tool, ToolAnswer, ToolOutcome, Word, WorkflowCreate,
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
+use crate::platform::random;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
+use crate::store::states;
 use crate::workflows::{self, WorkflowRequest};
 use worker::{Headers, Request, Response};
 
@@ -54,6 +55,12 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     let Ok(principal) = principal else {
         return Err(internal("a refused token was admitted"));
     };
+    let states = app.config.signing_key.clone().map(|key| States {
+        key,
+        principal: principal.name.clone(),
+        now: now_ms(),
+    });
+    let admitted = admitted.knowing(states.clone());
     // One byte more than is read: a longer body is refused by the same check as any other.
     let most = admitted.body_bytes().saturating_add(1);
     let body = match body::bytes(&mut req, most).await {
@@ -64,7 +71,10 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
         Read::List(list) => respond(list.answer(&guide(app))),
-        Read::Call(call) => run_tool(app, &principal, *call, super::origin(&req)).await,
+        Read::Call(call) => {
+            let asker = Asker::of(states, &call);
+            run_tool(app, &principal, *call, asker, super::origin(&req)).await
+        }
     }
 }
 
@@ -86,6 +96,7 @@ async fn run_tool(
     app: &App,
     principal: &Principal,
     call: Call,
+    asker: Option<Asker>,
     origin: String,
 ) -> Result<Response, Fault> {
     let target = match &call.tool {
@@ -99,6 +110,9 @@ async fn run_tool(
     };
     if !principal.may(&scope) {
         return respond(call.reply.missing_scope(&scope));
+    }
+    if let Some(returned) = call.returned {
+        return go_on(app, principal, returned, asker, call.reply).await;
     }
     match call.tool {
         Tool::Execute(execute) => {
@@ -117,7 +131,7 @@ async fn run_tool(
                 Ok(Order { claim, ..order })
             });
             match order {
-                Ok(order) => open(app, Order { origin, ..order }, call.reply).await,
+                Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
@@ -132,7 +146,7 @@ async fn run_tool(
                 return Err(internal("an invocation without a target"));
             };
             match invocation(app, &principal.name, &target, invoke).await {
-                Ok(order) => open(app, order, call.reply).await,
+                Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
@@ -141,11 +155,10 @@ async fn run_tool(
             respond(call.reply.answer(&found.and_then(look)))
         }
         Tool::Resume(resume) => {
-            let (name, run) = (&principal.name, &resume.run_id);
-            let wait_ms = approvals::RESUME_WAIT_MS;
-            let came = approvals::resume(&app.hands(), name, run, wait_ms).await;
-            let answered = came.map(|text| Answered { text, replayed: false });
-            respond(call.reply.answer(&tool_answer(&answered)))
+            let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
+            let came =
+                approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
+            told(streaming::look(came).await, None, call.reply)
         }
         Tool::WorkflowCreate(create) => {
             let request = workflow(create);
@@ -213,15 +226,79 @@ async fn invocation(
     Ok(Order { claim, ..order })
 }
 
-async fn open(app: &App, order: Order, reply: Reply) -> Result<Response, Fault> {
-    match streaming::run(app, order).await {
-        Ok(answer) => respond(reply.answer(&tool_answer(&answer))),
-        Err(open) => open.stream(SseFraming { stream: Some(reply.stream()) }),
+async fn open(
+    app: &App,
+    order: Order,
+    asker: Option<Asker>,
+    reply: Reply,
+) -> Result<Response, Fault> {
+    told(streaming::run(app, order).await, asker, reply)
+}
+
+/// Goes on with a call whose run waited for people. What the client says decides nothing: it says
+/// whether somebody looks.
+async fn go_on(
+    app: &App,
+    principal: &Principal,
+    returned: Returned,
+    asker: Option<Asker>,
+    reply: Reply,
+) -> Result<Response, Fault> {
+    let Returned { state, responses } = returned;
+    if !states::take(&app.db, &state.nonce, state.expires_at).await? {
+        return respond(reply.refuse_state(&Refused::Used { run: state.run }));
+    }
+    let (wait, asker) = match responses.word(&state.approvals) {
+        Word::Opened => (Wait::for_people(approvals::RESUME_WAIT_MS), asker),
+        Word::Refused => (Wait::at_most(0), None),
+        Word::None => (Wait::at_most(0), asker),
+    };
+    let (name, known) = (principal.name.clone(), Some(state.approvals));
+    let came = approvals::resume(app.hands(), name, state.run, known, wait);
+    told(streaming::look(came).await, asker, reply)
+}
+
+/// Answers what is there, or streams it.
+fn told(
+    answer: Result<RunAnswer, streaming::Open>,
+    asker: Option<Asker>,
+    reply: Reply,
+) -> Result<Response, Fault> {
+    match answer {
+        Ok(answer) => match asker.and_then(|asker| asker.ask(&answer)) {
+            Some(ask) => respond(reply.ask(&ask)),
+            None => respond(reply.answer(&tool_answer(&answer))),
+        },
+        Err(open) => open.stream(SseFraming { stream: Some(reply.stream()), asker }),
+    }
+}
+
+/// Asks a client that can open an address to come back to its call.
+struct Asker {
+    states: States,
+    call: String,
+    round: u32,
+}
+
+impl Asker {
+    /// `None` where the client cannot, or nothing is signed here.
+    fn of(states: Option<States>, call: &Call) -> Option<Self> {
+        let round = call.returned.as_ref().map_or(0, |returned| returned.state.round);
+        Some(Self { states: states?, call: call.hash.clone()?, round: round.saturating_add(1) })
+    }
+
+    /// What to ask, where the answer is that of a run that waits.
+    fn ask(&self, answer: &RunAnswer) -> Option<Ask> {
+        let text = &answer.as_ref().ok()?.text;
+        // Without randomness the run is told of as to any other client.
+        let nonce = random::hex::<16>().ok()?;
+        Ask::about(text, &self.states, &self.call, self.round, nonce)
     }
 }
 
 struct SseFraming {
     stream: Option<Stream>,
+    asker: Option<Asker>,
 }
 
 impl Framing for SseFraming {
@@ -236,7 +313,11 @@ impl Framing for SseFraming {
     }
 
     fn end(&mut self, answer: &RunAnswer) -> Vec<u8> {
-        self.stream.take().map(|stream| stream.end(&tool_answer(answer))).unwrap_or_default()
+        let Some(stream) = self.stream.take() else { return Vec::new() };
+        match self.asker.as_ref().and_then(|asker| asker.ask(answer)) {
+            Some(ask) => stream.ask(&ask),
+            None => stream.end(&tool_answer(answer)),
+        }
     }
 }
 

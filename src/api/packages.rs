@@ -1,6 +1,7 @@
 //! `/v1/packages`: save, look at, roll back and delete packages, and invoke their exports.
 
 use super::ledger::HEADER;
+use super::runs::MAX_HOLD_MS;
 use super::{App, auth, body, json_text, streaming};
 use crate::error::{Code, Fault};
 use crate::packages::{self, Invocation, PackageRequest, Target};
@@ -74,7 +75,7 @@ pub async fn point(app: &App, mut req: Request, name: &str) -> Result<Response, 
     json_text(packages::point(&app.db, &principal.name, name, wanted.version.into()).await?, 200)
 }
 
-/// `POST /v1/packages/:name/:export`: invokes an export and answers its end, as `POST /v1/runs` does.
+/// `POST /v1/packages/:name/:export?hold=`: invokes an export and answers its end, as `POST /v1/runs` does.
 ///
 /// # Errors
 ///
@@ -92,6 +93,7 @@ pub async fn invoke(
     if !principal.may(&scope) {
         return Err(auth::missing(&scope));
     }
+    let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
     let empty = req.headers().get("content-length").ok().flatten().is_some_and(|is| is == "0");
     let invocation: Invocation =
         if empty { Invocation::default() } else { body::json(&mut req).await? };
@@ -103,6 +105,8 @@ pub async fn invoke(
         packages::order(&app.db, &app.config, &principal.name, &target, invocation, arrived_at);
     let mut order = order.await?;
     order.claim = claim;
+    order.hold_ms = hold_ms;
+    order.origin = super::origin(&req);
     streaming::answer(app, order).await
 }
 

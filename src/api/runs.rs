@@ -8,7 +8,7 @@ use crate::runs::{self, Page, RunRequest};
 use worker::{Request, Response};
 
 /// How long a live sandbox is kept for people at most, in milliseconds.
-const MAX_HOLD_MS: u64 = 50_000;
+pub(super) const MAX_HOLD_MS: u64 = 50_000;
 
 /// `POST /v1/runs?hold=`: runs a program and answers its end. Open after a second, the answer is
 /// streamed; a hang-up cancels the run.
@@ -47,7 +47,10 @@ pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> 
 /// As [`get`].
 pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "execute").await?;
-    json_text(runs::cancel(&app.db, &app.desk, &principal.name, id).await?, 200)
+    let ended = runs::cancel(&app.db, &app.desk, &principal.name, id).await?;
+    // Whoever waited for it goes on.
+    app.hands().take_up_later(id);
+    json_text(ended, 200)
 }
 
 /// `GET /v1/runs?limit&cursor&status`.

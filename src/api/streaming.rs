@@ -114,7 +114,21 @@ pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
             return Ok(answer);
         }
     }
-    Err(Open { answer, hang_up })
+    Err(Open { answer, hang_up: Some(hang_up) })
+}
+
+/// Waits for what is answered about a run that somebody else began: for a second; then the answer is
+/// streamed. Whoever hangs up on it cancels nothing.
+///
+/// # Errors
+///
+/// [`Open`], which is no failure: the answer is to be streamed.
+pub async fn look(answer: impl Future<Output = RunAnswer> + 'static) -> Result<RunAnswer, Open> {
+    let mut answer = answer.boxed_local();
+    match within(&mut answer, BEAT_MS).await {
+        Some(answer) => Ok(answer),
+        None => Err(Open { answer, hang_up: None }),
+    }
 }
 
 /// The answer, if it is there in `ms` milliseconds.
@@ -131,7 +145,7 @@ async fn within(answer: &mut LocalBoxFuture<'static, RunAnswer>, ms: u64) -> Opt
 /// An answer that is not there yet, and the way to hang up on it.
 pub struct Open {
     answer: LocalBoxFuture<'static, RunAnswer>,
-    hang_up: HangUp,
+    hang_up: Option<HangUp>,
 }
 
 impl std::fmt::Debug for Open {
@@ -154,11 +168,12 @@ impl Open {
             }
             let beats = Beats {
                 answer: self.answer,
-                hang_up: Some(self.hang_up),
+                hang_up: self.hang_up,
                 framing: Box::new(framing),
                 pause: sleep_ms(BEAT_MS).boxed_local(),
                 elapsed_ms: BEAT_MS,
                 begun: false,
+                ended: false,
             };
             Ok(Response::from_stream(beats)?.with_headers(headers))
         };
@@ -172,7 +187,16 @@ impl Open {
 ///
 /// Why there is no run.
 pub async fn answer(app: &App, order: Order) -> Result<Response, Fault> {
-    match run(app, order).await {
+    json(run(app, order).await)
+}
+
+/// Answers over HTTP what is there, or streams it.
+///
+/// # Errors
+///
+/// Why there is nothing.
+pub fn json(answer: Result<RunAnswer, Open>) -> Result<Response, Fault> {
+    match answer {
         Ok(answer) => {
             let answered = answer?;
             let response = json_text(answered.text, 200)?;
@@ -193,17 +217,19 @@ struct Beats {
     pause: LocalBoxFuture<'static, ()>,
     elapsed_ms: u64,
     begun: bool,
+    ended: bool,
 }
 
 impl Stream for Beats {
     type Item = worker::Result<Vec<u8>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.hang_up.is_none() {
+        if self.ended {
             return Poll::Ready(None);
         }
         if let Poll::Ready(answer) = self.answer.poll_unpin(cx) {
             self.hang_up = None;
+            self.ended = true;
             let end = self.framing.end(&answer);
             return Poll::Ready(Some(Ok(end)));
         }

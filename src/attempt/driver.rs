@@ -16,18 +16,19 @@ use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::caller_left;
 use crate::report::desk::Desk;
-use crate::run::end::{End, EndKind, MAX_END_OVERHEAD_BYTES};
+use crate::run::end::{End, EndKind, MAX_END_OVERHEAD_BYTES, PROGRAM};
 use crate::run::journal::{self, Entry, Issued, Record};
+use crate::run::limits::Limits;
 use crate::run::log::Log;
 use crate::run::machine::{Event, POLL_MS, Run};
 use crate::run::outcome::Outcome;
 use crate::run::value;
 use crate::sandbox::{Host, Lost, NUMBERING, Sandbox};
-use crate::store::db::Db;
+use crate::store::db::{Db, StoreError};
 use crate::store::journal::{self as store, Recording};
-use crate::store::{approvals, policies, runs};
+use crate::store::{approvals, followed, policies, runs};
 use crate::tools::policy::Policy;
-use crate::tools::{Tools, reply_of};
+use crate::tools::{Came, Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
 use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, join};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -47,7 +48,7 @@ pub const AMBIENT: &[&str] =
     &["tools", "params", "sleep", "step", "emit", "storage", "packages", "workflows", "run"];
 
 /// A tool call that came back: its number and what it came to; `None` when it was stopped.
-type Returned = Option<(u32, Result<String, Fault>)>;
+type Returned = Option<(u32, Result<Came, Fault>)>;
 
 /// A message of the harness and the way back.
 type Arrival = (String, oneshot::Sender<String>);
@@ -219,7 +220,7 @@ impl Attempt {
             async move { answer.await.unwrap_or_else(|_| over()) }.boxed_local()
         });
         let limits = self.order.limits.clone();
-        let evaluated = sandbox.evaluate(program.module(), invocation, &limits, host).fuse();
+        let evaluated = evaluate(sandbox, program, invocation, &limits, host).fuse();
         pin_mut!(evaluated, left);
         let recorder = self.recorder.clone();
         let db = Rc::clone(&self.db);
@@ -244,9 +245,15 @@ impl Attempt {
             if asks && now.saturating_sub(polled_at) >= ASK_MS && polling.is_terminated_and(true) {
                 polled_at = now;
                 let run = self.order.run_id.clone();
+                let follows = self.people.follow_others();
                 let db = &db;
-                polling =
-                    async move { approvals::of_run(db, &run, now).await }.boxed_local().fuse();
+                polling = async move {
+                    let ended =
+                        if follows { followed::of_run(db, &run).await? } else { Vec::new() };
+                    Ok::<_, StoreError>((approvals::of_run(db, &run, now).await?, ended))
+                }
+                .boxed_local()
+                .fuse();
             }
             if writing.is_terminated_and(recorder.is_idle()) && self.people.park(now) {
                 self.run.on(now, Event::ParkTold);
@@ -273,10 +280,11 @@ impl Attempt {
                     // A renewal that failed is no reason yet: the next one tells.
                     Ok(_) | Err(_) => None,
                 },
-                rows = polling => {
+                looked = polling => {
                     // A look that failed is no decision: the next one tells.
-                    if let Ok(rows) = rows {
+                    if let Ok((rows, runs)) = looked {
                         self.people.hear(&rows, &self.order.origin);
+                        self.people.hear_of_runs(&runs);
                     }
                     None
                 }
@@ -375,30 +383,15 @@ impl Attempt {
         }
     }
 
-    fn evaluated(&mut self, ended: Result<String, Lost>, program: &Program) -> Event {
-        let most = usize::try_from(self.order.limits.result_bytes)
-            .unwrap_or(usize::MAX)
-            .saturating_add(MAX_END_OVERHEAD_BYTES);
+    fn evaluated(&mut self, ended: Result<End, Lost>, program: &Program) -> Event {
         match ended {
-            Ok(text) if text.len() > most => {
-                let fault = Fault::limit(
-                    "resultBytes",
-                    "The result",
-                    None,
-                    self.order.limits.result_bytes,
-                    "bytes",
-                );
-                Event::SandboxFailed(fault)
-            }
-            Ok(text) => {
-                let mut end = End::read(&text);
+            Ok(mut end) => {
                 let lines = std::mem::take(&mut end.logs);
                 match end.kind {
                     // Another attempt goes on from what is stored.
                     EndKind::Parked => self.take_logs(&lines),
                     _ => self.take_end_logs(&lines),
                 }
-                end.place(|line, column| program.position(line, column));
                 Event::Evaluated(end)
             }
             Err(Lost::Refused(text)) => Event::SandboxFailed(program.refused(text)),
@@ -412,6 +405,33 @@ impl Attempt {
         let limits = &self.order.limits;
         self.log.take(lines, size(limits.log_lines), size(limits.log_bytes));
     }
+}
+
+/// Runs the program to its end, told at the author's own place.
+async fn evaluate<S: Sandbox>(
+    sandbox: &S,
+    program: &Program,
+    invocation: &str,
+    limits: &Limits,
+    host: Host,
+) -> Result<End, Lost> {
+    let text = sandbox.evaluate(program.module(), invocation, limits, host).await?;
+    let most = usize::try_from(limits.result_bytes)
+        .unwrap_or(usize::MAX)
+        .saturating_add(MAX_END_OVERHEAD_BYTES);
+    if text.len() > most {
+        let limit = limits.result_bytes;
+        return Err(Lost::Fault(Fault::limit("resultBytes", "The result", None, limit, "bytes")));
+    }
+    let mut end = End::read(&text);
+    if let Some((module, line, column)) = end.thrown_at() {
+        let place = match module {
+            PROGRAM => program.position(line, column),
+            _ => sandbox.place(module, line, column).await,
+        };
+        end.place(place);
+    }
+    Ok(end)
 }
 
 /// What a call is told that comes when its run has ended.

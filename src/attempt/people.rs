@@ -2,8 +2,10 @@
 //! the sleeps that it may park for.
 
 use crate::run::journal::{Decision, Put};
-use crate::run::outcome::Question;
+use crate::run::outcome::{Question, Status};
 use crate::store::approvals::Row;
+use crate::store::followed;
+use crate::tools::Waiting;
 use futures_channel::oneshot;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +16,19 @@ pub struct People {
     decisions: BTreeMap<u32, Decision>,
     /// Tools that are allowed for the rest of the run.
     granted: BTreeSet<String>,
+    /// Calls whose own run waits for people.
+    followed: BTreeMap<u32, Followed>,
     waiting: BTreeMap<u32, oneshot::Sender<String>>,
     /// The harness waits to be told to park, from this time on.
     quiet: Option<(u64, oneshot::Sender<String>)>,
     /// When the first of the sleeps ends that the program waits for.
     wake_at: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Followed {
+    waiting: Waiting,
+    ended: bool,
 }
 
 impl People {
@@ -41,12 +51,48 @@ impl People {
             }
             self.open.remove(&row.n);
             self.decisions.insert(row.n, decision);
-            if let Some(waiting) = self.waiting.remove(&row.n) {
-                go(waiting);
-                // Time goes on: whoever was about to park asks again.
-                if let Some((_, quiet)) = self.quiet.take() {
-                    let _ = quiet.send("{}".to_owned());
-                }
+            self.tell(row.n);
+        }
+    }
+
+    /// Whoever waits for call `n` goes on.
+    fn tell(&mut self, n: u32) {
+        if let Some(waiting) = self.waiting.remove(&n) {
+            go(waiting);
+            // Time goes on: whoever was about to park asks again.
+            if let Some((_, quiet)) = self.quiet.take() {
+                let _ = quiet.send("{}".to_owned());
+            }
+        }
+    }
+
+    /// Call `n` waits for a run that waits for people.
+    pub fn follow(&mut self, n: u32, waiting: Waiting) {
+        self.followed.insert(n, Followed { waiting, ended: false });
+    }
+
+    /// Whether call `n` waited for a run that waited for people.
+    #[must_use]
+    pub fn followed(&self, n: u32) -> bool {
+        self.followed.contains_key(&n)
+    }
+
+    /// Whether any call waits for a run that waits for people.
+    #[must_use]
+    pub fn follow_others(&self) -> bool {
+        self.followed.values().any(|followed| !followed.ended)
+    }
+
+    /// Takes how the runs stand that calls wait for; whoever waits for one that ended is told.
+    pub fn hear_of_runs(&mut self, rows: &[followed::Row]) {
+        for row in rows {
+            let status = row.status.as_deref().and_then(Status::parse);
+            if status.is_some_and(|status| !status.is_final()) {
+                continue;
+            }
+            if let Some(followed) = self.followed.get_mut(&row.n) {
+                followed.ended = true;
+                self.tell(row.n);
             }
         }
     }
@@ -54,13 +100,15 @@ impl People {
     /// Whether anybody may still decide.
     #[must_use]
     pub fn are_asked(&self) -> bool {
-        !self.open.is_empty()
+        !self.open.is_empty() || self.follow_others()
     }
 
     /// The questions without an answer, in the order of their dispatches.
     #[must_use]
     pub fn questions(&self) -> Vec<Question> {
-        self.open.values().cloned().collect()
+        let of_runs = self.followed.values().filter(|followed| !followed.ended);
+        let of_runs = of_runs.flat_map(|followed| followed.waiting.questions.iter());
+        self.open.values().chain(of_runs).cloned().collect()
     }
 
     /// What is known of a question about a dispatch.
@@ -81,7 +129,11 @@ impl People {
 
     /// Answers once there is a decision about a dispatch.
     pub fn await_decision(&mut self, n: u32, waiting: oneshot::Sender<String>) {
-        if self.decisions.contains_key(&n) {
+        let stands = match self.followed.get(&n) {
+            Some(followed) => followed.ended,
+            None => self.decisions.contains_key(&n),
+        };
+        if stands {
             go(waiting);
         } else {
             self.waiting.insert(n, waiting);

@@ -4,6 +4,7 @@
 use super::order::Order;
 use crate::code::{Options, Prepared, Refusal, prepare};
 use crate::error::{Code, Fault};
+use crate::run::end::Place;
 
 /// What is run.
 #[derive(Debug)]
@@ -45,13 +46,15 @@ impl Program {
         }
     }
 
-    /// Where a place in `program.js` is in the author's text. A package's `program.js` is ours.
+    /// Where a place in `program.js` is in the author's text. A package's is found by its sandbox.
     #[must_use]
-    pub fn position(&self, line: u32, column: u32) -> Option<(u32, u32)> {
+    pub fn position(&self, line: u32, column: u32) -> Option<Place> {
         match self {
-            Self::Text(prepared) => {
-                prepared.position(line, column).map(|place| (place.line, place.column))
-            }
+            Self::Text(prepared) => prepared.position(line, column).map(|place| Place {
+                file: None,
+                line: place.line,
+                column: place.column,
+            }),
             Self::Package => None,
         }
     }

@@ -433,6 +433,13 @@ catalogue! {
         shape: "The approval for {tool} expired after {window}; nobody decided.",
         next: "Nobody declined it. Tell a person that a decision is needed, then run the program again.",
     }
+    /// What a client brought to go on with a call is not taken.
+    StateRefused = "HF_E1405" {
+        InvalidRequest, Caller, 400, FixRequest, No,
+        title: "The request state is not taken",
+        shape: "requestState {why}.",
+        next: "Call resume with the run's id to go on with a run; make the call without requestState to run it anew.",
+    }
     /// The host may not be called.
     HostNotAllowed = "HF_E1404" {
         PolicyBlocked, Policy, 403, AskPerson, No,

@@ -9,6 +9,7 @@ use super::{
     accept::Accept,
     access::Access,
     answer::Answer,
+    ask::Responses,
     discover,
     envelope::{self, Malformed, Message, Request},
     era::{Era, LEGACY, MODERN},
@@ -22,6 +23,7 @@ use super::{
     reply::Reply,
     result::CallResult,
     rpc_error::RpcError,
+    state::{Refused, State, States, call_hash},
     tools::{NoCall, Tool},
 };
 use crate::error::{Code, Fault};
@@ -66,6 +68,7 @@ pub struct Admitted<'a> {
     headers: Headers,
     cors: Cors,
     accept: Accept,
+    states: Option<States>,
 }
 
 /// What a body asks for.
@@ -88,8 +91,21 @@ pub struct Call {
     pub era: Era,
     /// What the client can do.
     pub capabilities: Capabilities,
+    /// Its hash, where the client can be asked to come back with a [`State`].
+    pub hash: Option<String>,
+    /// What it comes back with.
+    pub returned: Option<Returned>,
     /// Where the outcome goes.
     pub reply: Reply,
+}
+
+/// What a call that goes on brings with it.
+#[derive(Debug)]
+pub struct Returned {
+    /// The state, which is one of ours, whole, in time, and of this principal and call.
+    pub state: State,
+    /// What the client says of what it was asked to do.
+    pub responses: Responses,
 }
 
 impl Endpoint {
@@ -148,7 +164,7 @@ impl<'a> Opened<'a> {
         access.check().map_err(|refusal| refusal.with_all(&cors))?;
         let accept = self.accept().map_err(|refusal| refusal.with_all(&cors))?;
         let Self { endpoint, headers, cors } = self;
-        Ok(Admitted { endpoint, headers, cors, accept })
+        Ok(Admitted { endpoint, headers, cors, accept, states: None })
     }
 
     fn accept(&self) -> Result<Accept, Answer> {
@@ -183,6 +199,12 @@ impl Endpoint {
 }
 
 impl Admitted<'_> {
+    /// The same; states of `states` are ours. Without them none is.
+    #[must_use]
+    pub fn knowing(self, states: Option<States>) -> Self {
+        Self { states, ..self }
+    }
+
     /// Most bytes of the body. The worker need not read on behind them: a body that is one byte
     /// longer is refused.
     #[must_use]
@@ -235,7 +257,7 @@ impl Admitted<'_> {
         match &*request.method {
             "ping" => Ok(Read::Answer(reply.result(&json!({})))),
             "tools/list" => list(request, reply),
-            "tools/call" => self.call(request, reply, Capabilities::default()),
+            "tools/call" => self.call(request, reply, Capabilities::default(), None),
             other => Err(RpcError::method(Era::Legacy, other)),
         }
     }
@@ -249,13 +271,26 @@ impl Admitted<'_> {
             }
             "tools/list" => list(request, reply),
             "tools/call" => {
-                // No call of ours has asked for anything yet, so no state can be one we made.
-                if members(&request.params)?.request_state.is_some() {
-                    return Err(RpcError::params("requestState is not one of this server."));
-                }
-                self.call(request, reply, capabilities)
+                let returned = self.returned(members(&request.params)?)?;
+                self.call(request, reply, capabilities, returned)
             }
             other => Err(RpcError::method(Era::Modern, other)),
+        }
+    }
+
+    /// What a call that goes on brings. A state is looked at wherever there is one.
+    fn returned(&self, members: &Members<'_>) -> Result<Option<Returned>, RpcError> {
+        let Some(raw) = members.request_state else { return Ok(None) };
+        let text = string(raw).unwrap_or_default();
+        let name = members.name.and_then(string).unwrap_or_default();
+        let hash = call_hash(&name, members.arguments);
+        let read = self.states.as_ref().map(|states| states.read(&text, &hash));
+        match read.unwrap_or(Err(Refused::Unknown)) {
+            Ok(state) => {
+                let responses = Responses::read(members.input_responses);
+                Ok(Some(Returned { state, responses }))
+            }
+            Err(refused) => Err(RpcError::state(&refused.fault())),
         }
     }
 
@@ -296,6 +331,7 @@ impl Admitted<'_> {
         request: &Request<'_>,
         reply: &Reply,
         capabilities: Capabilities,
+        returned: Option<Returned>,
     ) -> Result<Read, RpcError> {
         let members = members(&request.params)?;
         let name = members
@@ -306,7 +342,10 @@ impl Admitted<'_> {
             Ok(tool) => {
                 let era = reply.era;
                 let reply = reply.clone();
-                Ok(Read::Call(Box::new(Call { tool, era, capabilities, reply })))
+                let hash =
+                    capabilities.elicitation_url.then(|| call_hash(&name, members.arguments));
+                let call = Call { tool, era, capabilities, hash, returned, reply };
+                Ok(Read::Call(Box::new(call)))
             }
             Err(NoCall::Unknown(error)) => Err(error),
             Err(NoCall::Arguments(fault)) => {

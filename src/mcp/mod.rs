@@ -24,6 +24,7 @@
 //! | `envelope`, `id`, `params`, `era` | the message: stage by stage, never an untagged enum |
 //! | `discover`, `initialize`, `list`, `tools` | what is asked for |
 //! | `arguments` | the arguments of a tool, typed, each fault with its path |
+//! | `state`, `ask` | what a client carries from a call that waits for people to the one that goes on |
 //! | `reply`, `result`, `rpc_error`, `refusal`, `answer` | what goes back |
 //! | `sse`, `stream` | what goes back piece by piece |
 
@@ -31,6 +32,7 @@ mod accept;
 mod access;
 mod answer;
 mod arguments;
+mod ask;
 mod discover;
 mod endpoint;
 mod envelope;
@@ -47,13 +49,15 @@ mod reply;
 mod result;
 mod rpc_error;
 mod sse;
+mod state;
 mod stream;
 mod tools;
 mod well_known;
 
 pub use access::Access;
 pub use answer::Answer;
-pub use endpoint::{Admitted, Call, Endpoint, Head, Opened, Read};
+pub use ask::{Ask, Responses, Word};
+pub use endpoint::{Admitted, Call, Endpoint, Head, Opened, Read, Returned};
 pub use era::{Era, LEGACY, MODERN, NEWEST_LEGACY};
 pub use headers::Headers;
 pub use list::List;
@@ -61,6 +65,7 @@ pub use origin::Origins;
 pub use params::Capabilities;
 pub use reply::Reply;
 pub use result::{ToolAnswer, ToolOutcome};
+pub use state::{MAX_ASKED, MAX_ROUNDS, Refused, State, States};
 pub use stream::{STREAM_AFTER_MS, Stream};
 pub use tools::{
     Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, Tool, WorkflowCancel,

@@ -38,6 +38,8 @@ pub(super) struct Members<'a> {
     pub(super) protocol_version: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     pub(super) request_state: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub(super) input_responses: Option<&'a RawValue>,
 }
 
 /// The members of `_meta`. `clientInfo` is not among them: a client's word about itself decides

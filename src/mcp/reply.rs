@@ -4,11 +4,13 @@ use super::{
     accept::Accept,
     access::Access,
     answer::{Answer, json_text},
+    ask::Ask,
     era::Era,
     id::Id,
     result::{CallResult, Framed, ToolAnswer},
     rpc_error::RpcError,
     sse,
+    state::Refused,
     stream::Stream,
 };
 use serde::Serialize;
@@ -36,6 +38,23 @@ impl Reply {
     #[must_use]
     pub fn answer(&self, outcome: &ToolAnswer) -> Answer {
         self.dispatched(self.body(outcome, self.accept == Accept::Sse))
+    }
+
+    /// The answer that asks the client to have a person decide, and to come back.
+    #[must_use]
+    pub fn ask(&self, ask: &Ask) -> Answer {
+        self.dispatched(self.asking(ask))
+    }
+
+    pub(super) fn asking(&self, ask: &Ask) -> String {
+        let result = Framed::asking(ask);
+        json_text(&Response { jsonrpc: "2.0", id: &self.id, result })
+    }
+
+    /// The answer to a call that goes on with a state that is not taken.
+    #[must_use]
+    pub fn refuse_state(&self, refused: &Refused) -> Answer {
+        self.error(&RpcError::state(&refused.fault()))
     }
 
     /// Turns the answer into a stream.

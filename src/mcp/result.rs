@@ -112,6 +112,12 @@ impl<'a, T> Framed<'a, T> {
         };
         Self { result_type, own, meta: Meta { server_info, replayed } }
     }
+
+    /// A result that asks for something first; legacy clients never get one.
+    pub(super) fn asking(own: &'a T) -> Self {
+        let meta = Meta { server_info: Some(server_info()), replayed: false };
+        Self { result_type: Some("input_required"), own, meta }
+    }
 }
 
 impl CallResult {

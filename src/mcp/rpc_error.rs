@@ -113,6 +113,11 @@ impl RpcError {
         Self::request(200, -32602, message)
     }
 
+    /// The state of a call that goes on is not taken.
+    pub(super) fn state(fault: &Fault) -> Self {
+        Self::new(200, -32602, fault.clone())
+    }
+
     /// No tool has the name.
     pub(super) fn tool(name: &str, known: &[&str]) -> Self {
         let message = format!("Unknown tool: {}.", shown(name));

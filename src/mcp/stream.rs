@@ -1,6 +1,6 @@
 //! An answer that is still open: the head at once, a beat a second, the result at the end.
 
-use super::{Answer, Reply, ToolAnswer, accept::Accept, answer::json_text, sse};
+use super::{Answer, Ask, Reply, ToolAnswer, accept::Accept, answer::json_text, sse};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -77,6 +77,13 @@ impl Stream {
     #[must_use]
     pub fn end(&self, outcome: &ToolAnswer) -> Vec<u8> {
         let body = self.reply.body(outcome, self.is_sse());
+        if self.is_sse() { sse::event(&body) } else { body.into_bytes() }
+    }
+
+    /// The last piece, in place of an outcome: the client is asked to come back.
+    #[must_use]
+    pub fn ask(&self, ask: &Ask) -> Vec<u8> {
+        let body = self.reply.asking(ask);
         if self.is_sse() { sse::event(&body) } else { body.into_bytes() }
     }
 

@@ -15,6 +15,7 @@ use crate::error::{Code, Fault};
 use crate::ledger::request;
 use crate::platform::clock::now_ms;
 use crate::platform::random;
+use crate::run::end::Place;
 use crate::run::limits::Limits;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
@@ -263,21 +264,39 @@ fn refused(refusal: code::PackageRefusal) -> Fault {
 ///
 /// The database.
 pub async fn refused_by_engine(db: &Db, which: &Which, said: &str) -> Result<Option<Fault>, Fault> {
-    let Which { principal, name, version, guard, .. } = which;
-    let sources = table::text(db, principal, name, *version, "sources").await?;
-    let Some(sources) = sources.and_then(|text| serde_json::from_str(&text).ok()) else {
-        return Ok(None);
-    };
-    let options = code::Options { guard: *guard, ambient: AMBIENT };
-    let refusal = code::prepare_package(&sources, &options)
-        .ok()
-        .and_then(|prepared| prepared.refusal_from_engine(said));
+    let prepared = prepared_again(db, which).await?;
+    let refusal = prepared.and_then(|prepared| prepared.refusal_from_engine(said));
     Ok(refusal.map(|refusal| {
         let fault = Fault::new(Code::SyntaxRefused, refusal.to_string());
         placed(fault, refusal).with_next_step(
             "Nothing ran. Correct the place that the message names and save it again.",
         )
     }))
+}
+
+/// Where a place in a module of a version's sandbox is in its sources. `None` also where they cannot
+/// be read: an error without its place is told all the same.
+pub async fn place_in(
+    db: &Db,
+    which: &Which,
+    module: &str,
+    line: u32,
+    column: u32,
+) -> Option<Place> {
+    let prepared = prepared_again(db, which).await.ok()??;
+    let (file, at) = prepared.position(module, line, column)?;
+    Some(Place { file: Some(file.to_owned()), line: at.line, column: at.column })
+}
+
+/// A version prepared from its sources once more, for what is not kept of it: where things are.
+async fn prepared_again(db: &Db, which: &Which) -> Result<Option<code::PreparedPackage>, Fault> {
+    let Which { principal, name, version, guard, .. } = which;
+    let sources = table::text(db, principal, name, *version, "sources").await?;
+    let Some(sources) = sources.and_then(|text| serde_json::from_str(&text).ok()) else {
+        return Ok(None);
+    };
+    let options = code::Options { guard: *guard, ambient: AMBIENT };
+    Ok(code::prepare_package(&sources, &options).ok())
 }
 
 /// The file, line and column of a refusal, for a program to read.

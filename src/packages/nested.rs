@@ -5,24 +5,28 @@
 //! that waiting always ends: whoever waits, waits for runs that are at work below the same parent.
 
 use super::{Invocation, Target};
-use crate::attempt::Parent;
+use crate::attempt::{Order, Parent};
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::ledger;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{HangUp, hang_up};
 use crate::report::desk::Desk;
+use crate::run::outcome::{Question, Status};
 use crate::run::value;
+use crate::runs;
 use crate::store::db::Db;
-use crate::tools::{failed, unfit};
+use crate::store::{followed, runs as runs_table};
+use crate::tools::{Came, Waiting, failed, unfit};
 use futures_channel::oneshot;
 use futures_util::future::FutureExt as _;
 use futures_util::{pin_mut, select_biased};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
 /// The dispatch.
@@ -33,6 +37,9 @@ const AT_ONCE: usize = 4;
 
 /// Places in a parent's line.
 const LINE: usize = 8;
+
+/// How often a run that is at work is looked at, when the call that began it is made again.
+const LOOK_MS: u64 = 300;
 
 /// Levels below the top.
 const MAX_DEPTH: u32 = 4;
@@ -45,6 +52,11 @@ pub struct Nested {
     config: Rc<Config>,
     principal: String,
     parent: Parent,
+    origin: String,
+    /// The parent goes on from its record: what a call of it invoked may be there.
+    resumes: bool,
+    /// Calls that were made by this attempt.
+    made: RefCell<BTreeSet<u32>>,
     places: Places,
 }
 
@@ -80,36 +92,55 @@ struct Ended {
     result: Option<Box<RawValue>>,
     error: Option<String>,
     error_details: Option<Value>,
+    #[serde(default)]
+    approvals: Vec<Question>,
 }
 
 impl Nested {
-    /// For the attempt of `run_id`, which stands `depth` levels below the top.
+    /// For the attempt of `order`.
     #[must_use]
     pub fn new(
         ctx: Rc<worker::Context>,
         db: Rc<Db>,
         desk: Rc<Desk>,
         config: Rc<Config>,
-        principal: String,
-        run_id: String,
-        depth: u32,
+        order: &Order,
     ) -> Self {
-        let parent = Parent { run_id, depth: depth.saturating_add(1) };
-        Self { ctx, db, desk, config, principal, parent, places: Places::default() }
+        let above = order.parent.as_ref().map_or(0, |parent| parent.depth);
+        let parent = Parent { run_id: order.run_id.clone(), depth: above.saturating_add(1) };
+        Self {
+            ctx,
+            db,
+            desk,
+            config,
+            principal: order.principal.clone(),
+            parent,
+            origin: order.origin.clone(),
+            resumes: order.resumes,
+            made: RefCell::default(),
+            places: Places::default(),
+        }
     }
 
-    /// Invokes an export; its result, tagged. Parameters and result cross as plain JSON, as they do
-    /// over HTTP. When the future is dropped the nested run is cancelled, unless it has a key.
+    /// Invokes an export as call `n`; its result, tagged. Parameters and result cross as plain JSON,
+    /// as they do over HTTP. When the future is dropped the nested run is cancelled, unless it has a
+    /// key.
+    ///
+    /// A call has one run ever: made again, after its run waited for people or its answer was lost
+    /// with an isolate, it finds that run.
     ///
     /// # Errors
     ///
     /// Why it was not run; what it failed with.
-    pub async fn invoke(&self, arguments: &str) -> Result<String, Fault> {
+    pub async fn invoke(&self, n: u32, arguments: &str) -> Result<Came, Fault> {
         let arrived_at = now_ms();
         let call: Call = serde_json::from_str(arguments).map_err(|_| {
             unfit(PATH, "wants (name, params, {idempotencyKey, version, budgetMs, label})")
         })?;
         let target = Target::read(&call.name)?;
+        if let Some(child) = self.run_of(n).await? {
+            return result_of(&target, &self.followed(&child).await?);
+        }
         if self.parent.depth > MAX_DEPTH {
             let message =
                 format!("{target} would be {MAX_DEPTH} levels deep already; nothing was run.");
@@ -133,7 +164,11 @@ impl Nested {
         let mut order =
             super::order(db, config, &self.principal, &target, invocation, arrived_at).await?;
         order.claim = claim;
+        if order.claim.is_none() {
+            order.run_id = self.child_id(n);
+        }
         order.parent = Some(self.parent.clone());
+        order.origin.clone_from(&self.origin);
         let place = self.places.take(self.config.permit_wait_ms).await?;
         let (hang_up, aborted) = hang_up();
         let (sender, receiver) = oneshot::channel();
@@ -153,10 +188,44 @@ impl Nested {
         parent_left.disarm();
         result_of(&target, &answered.text)
     }
+
+    /// The run of call `n`, if it was made before.
+    async fn run_of(&self, n: u32) -> Result<Option<String>, Fault> {
+        let again = !self.made.borrow_mut().insert(n);
+        if !again && !self.resumes {
+            return Ok(None);
+        }
+        if let Some(child) = followed::find(&self.db, &self.parent.run_id, n).await? {
+            return Ok(Some(child));
+        }
+        let id = self.child_id(n);
+        let known = runs_table::find(&self.db, &self.principal, &id).await?;
+        Ok(known.map(|row| row.id))
+    }
+
+    /// The id of the run of call `n`, where no key says which it is: as hard to guess as its parent's.
+    fn child_id(&self, n: u32) -> String {
+        let hash = Sha256::digest(format!("{}/{n}", self.parent.run_id).as_bytes());
+        let (half, _) = hash.split_at(hash.len().div_euclid(2));
+        format!("run_{}", crate::hex::encode(half))
+    }
+
+    /// The response of a run that was made before: its outcome, or what it waits for.
+    async fn followed(&self, child: &str) -> Result<String, Fault> {
+        loop {
+            let text = runs::get(&self.db, &self.desk, &self.principal, child).await?;
+            let status = serde_json::from_str::<Ended>(&text).map(|ended| ended.status);
+            if !status.is_ok_and(|status| status == Status::Running.as_str()) {
+                return Ok(text);
+            }
+            sleep_ms(LOOK_MS).await;
+        }
+    }
 }
 
-/// The result of a run that was invoked, tagged; its failure as a program sees a tool's.
-fn result_of(target: &Target, response: &str) -> Result<String, Fault> {
+/// The result of a run that was invoked, tagged, or what it waits for; its failure as a program sees a
+/// tool's.
+fn result_of(target: &Target, response: &str) -> Result<Came, Fault> {
     let unreadable = |error: String| {
         Fault::new(Code::ToolFailed, format!("{target}: its answer cannot be read."))
             .caused_by(error)
@@ -165,12 +234,28 @@ fn result_of(target: &Target, response: &str) -> Result<String, Fault> {
         serde_json::from_str(response).map_err(|error| unreadable(error.to_string()))?;
     if ended.status == "completed" {
         let result = ended.result.as_deref().map_or("null", RawValue::get);
-        return value::tagged(result).map_err(|error| unreadable(error.to_string()));
+        let tagged = value::tagged(result).map_err(|error| unreadable(error.to_string()))?;
+        return Ok(Came::Back(tagged));
+    }
+    if ended.status == Status::WaitingApproval.as_str() {
+        return Ok(Came::Waits(Waiting { run_id: ended.id, questions: ended.approvals }));
     }
     let detail = |name: &str| ended.error_details.as_ref()?.get(name)?.as_str();
     let message = ended.error.as_deref().unwrap_or("it did not complete");
     let fault = failed(&target.to_string(), Some("PackageError"), message, detail("code"));
+    let fault = match place_of(target, ended.error_details.as_ref()) {
+        Some(place) => fault.with("thrownAt", place),
+        None => fault,
+    };
     Err(fault.with("runId", ended.id))
+}
+
+/// Where in its package a nested run failed.
+fn place_of(target: &Target, details: Option<&Value>) -> Option<Value> {
+    let part = |name: &str| details?.get(name).cloned();
+    let (file, line, column) = (part("file")?, part("line")?, part("column")?);
+    let package = &target.name;
+    Some(json!({ "package": package, "file": file, "line": line, "column": column }))
 }
 
 /// Cancels the nested run when the dispatch is dropped before its answer.
@@ -293,6 +378,10 @@ mod tests {
         assert_eq!(fault.message, "a/b: boom [HF_E1301]");
         assert_eq!(fault.details["runId"], "run_1");
         let done = r#"{"id":"run_1","status":"completed","result":{"$":1}}"#;
-        assert!(result_of(&target, done).unwrap().contains('$'));
+        assert!(matches!(result_of(&target, done), Ok(Came::Back(text)) if text.contains('$')));
+        let waits = r#"{"id":"run_1","status":"waiting_approval","outcome":null,"approvals":[
+            {"id":"apr_1","tool":"storage.set","approveUrl":"u","expiresAt":5}]}"#;
+        let Ok(Came::Waits(waiting)) = result_of(&target, waits) else { panic!("it waits") };
+        assert_eq!((waiting.run_id.as_str(), waiting.questions.len()), ("run_1", 1));
     }
 }

@@ -82,12 +82,18 @@ pub struct Threw {
     /// The error in parts, for those who read fields.
     #[serde(default)]
     pub error: Value,
-    /// Line of `program.js`, from 1.
+    /// The module it was thrown in, as the sandbox names it.
+    #[serde(default)]
+    pub module: Option<String>,
+    /// Line, from 1; of the module, until [`End::place`] makes it the author's.
     #[serde(default)]
     pub line: Option<u32>,
-    /// Column of `program.js`, from 1.
+    /// Column, from 1; alike.
     #[serde(default)]
     pub column: Option<u32>,
+    /// The author's own file, where there are several.
+    #[serde(skip)]
+    pub file: Option<String>,
     /// The dispatch whose error it is, unwrapped.
     #[serde(default)]
     pub call: Option<u32>,
@@ -191,15 +197,33 @@ impl End {
         }
     }
 
-    /// Turns the place in `program.js` of what was thrown into the author's own, by `map`.
-    pub fn place(&mut self, map: impl Fn(u32, u32) -> Option<(u32, u32)>) {
+    /// Where the sandbox says that it was thrown: module, line and column.
+    #[must_use]
+    pub fn thrown_at(&self) -> Option<(&str, u32, u32)> {
+        let EndKind::Threw(threw) = &self.kind else { return None };
+        Some((threw.module.as_deref().unwrap_or(PROGRAM), threw.line?, threw.column?))
+    }
+
+    /// Puts the author's own place where the sandbox's was.
+    pub fn place(&mut self, place: Option<Place>) {
         if let EndKind::Threw(threw) = &mut self.kind {
-            let place = match (threw.line, threw.column) {
-                (Some(line), Some(column)) => map(line, column),
-                _ => None,
-            };
-            threw.line = place.map(|(line, _)| line);
-            threw.column = place.map(|(_, column)| column);
+            threw.line = place.as_ref().map(|place| place.line);
+            threw.column = place.as_ref().map(|place| place.column);
+            threw.file = place.and_then(|place| place.file);
         }
     }
+}
+
+/// The module of a lone program.
+pub const PROGRAM: &str = "program.js";
+
+/// A place in what the author wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, where there are several.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
 }

@@ -554,6 +554,9 @@ impl Run {
             (None, _) => Fault::new(Code::RuntimeError, text),
         };
         if let (Some(line), Some(column)) = (threw.line, threw.column) {
+            if let Some(file) = threw.file {
+                fault = fault.with("file", file);
+            }
             fault = fault.with("line", line).with("column", column);
         }
         if fault.code == Code::RuntimeError && threw.error.is_object() {
@@ -574,7 +577,16 @@ impl Run {
         match text {
             Some(text) => {
                 let error = serde_json::Value::Null;
-                self.fault_of(Threw { text, error, line: None, column: None, call, fault })
+                self.fault_of(Threw {
+                    text,
+                    error,
+                    module: None,
+                    file: None,
+                    line: None,
+                    column: None,
+                    call,
+                    fault,
+                })
             }
             None => Fault::new(
                 Code::CallNotAwaited,

@@ -3,7 +3,7 @@
 use super::log::Line;
 use super::surface::Surface;
 use crate::error::Fault;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -115,7 +115,7 @@ pub struct Timing {
 }
 
 /// A question to people, as the run that waits shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// The approval's id.

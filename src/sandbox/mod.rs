@@ -9,6 +9,7 @@ pub mod warm_worker;
 pub mod words;
 
 use crate::error::Fault;
+use crate::run::end::Place;
 use crate::run::limits::Limits;
 use std::future::Future;
 use std::pin::Pin;
@@ -37,6 +38,17 @@ pub trait Sandbox {
         limits: &Limits,
         host: Host,
     ) -> impl Future<Output = Result<String, Lost>>;
+
+    /// Where a place in one of its modules is in what the author wrote; `None` where the sandbox has
+    /// no module but the program that it is given.
+    fn place(
+        &self,
+        _module: &str,
+        _line: u32,
+        _column: u32,
+    ) -> impl Future<Output = Option<Place>> {
+        async { None }
+    }
 }
 
 /// Why there was no end.

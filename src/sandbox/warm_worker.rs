@@ -6,8 +6,9 @@
 use super::dynamic_worker::HARNESS;
 use super::{Host, Lost, Sandbox, words};
 use crate::error::{Code, Fault};
-use crate::packages::{Module, refused_by_engine};
+use crate::packages::{Module, place_in, refused_by_engine};
 use crate::platform::loader::{Loader, OwnedCode};
+use crate::run::end::Place;
 use crate::run::limits::Limits;
 use crate::store::db::Db;
 use crate::store::packages;
@@ -125,5 +126,9 @@ impl Sandbox for WarmWorker {
             Err(Lost::Refused(said)) => Err(self.placed(said).await),
             ended => ended,
         }
+    }
+
+    async fn place(&self, module: &str, line: u32, column: u32) -> Option<Place> {
+        place_in(&self.db, &self.which, module, line, column).await
     }
 }

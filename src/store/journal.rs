@@ -136,9 +136,8 @@ pub fn park(run: &str, fence: u64, status: Status, wake_at: Option<u64>) -> Stat
     )
 }
 
-/// Takes a run up for one more attempt: it waits and somebody decided, or its attempt is lost and
-/// people were asked before. Gives
-/// the fence of the attempt that begins. `None`: there is nothing to do, another was first, or no permit is free.
+/// Takes a run up for one more attempt: it waits and somebody decided, or a run has ended that it
+/// waited for, or its attempt is lost and people were asked before. Gives the fence of the attempt that begins. `None`: there is nothing to do, another was first, or no permit is free.
 ///
 /// # Errors
 ///
@@ -165,11 +164,15 @@ pub async fn claim(
     let statement = sql!(
         "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?3
          WHERE id = ?1 AND surface <> 'workflow'
-           AND (status = 'waiting_approval' AND EXISTS (SELECT 1 FROM approvals
+           AND (status = 'waiting_approval' AND (EXISTS (SELECT 1 FROM approvals
                   WHERE run_id = ?1 AND used = 0
                     AND (state IN ('allowed', 'declined', 'expired') OR expires_at <= ?2))
+                OR EXISTS (SELECT 1 FROM followed f LEFT JOIN runs c ON c.id = f.child_id
+                  WHERE f.run_id = ?1 AND f.heard = 0
+                    AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled'))))
              OR status = 'running' AND lease_until < ?2
-                AND EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
+                AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
+                  OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1))
                 AND EXISTS (SELECT 1 FROM recordings WHERE run_id = ?1 AND losses <= ?4))
            AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2) < ?5
          RETURNING fence",
@@ -216,8 +219,8 @@ pub async fn input(db: &Db, run: &str) -> Result<Option<(String, String)>, Store
     Ok(db.first::<Input>(&statement).await?.map(|row| (row.source, row.params)))
 }
 
-/// Runs that somebody decided about and nobody took up, and those that people were asked about and
-/// whose attempt is lost; at most `limit`.
+/// Runs that somebody decided about and nobody took up, those whose run they waited for has ended, and
+/// those that people were asked about and whose attempt is lost; at most `limit`.
 ///
 /// # Errors
 ///
@@ -233,7 +236,13 @@ pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, S
            AND r.status = 'waiting_approval'
          UNION
          SELECT r.id FROM runs r WHERE r.status = 'running' AND r.lease_until < ?2
-           AND EXISTS (SELECT 1 FROM approvals a WHERE a.run_id = r.id)
+           AND (EXISTS (SELECT 1 FROM approvals a WHERE a.run_id = r.id)
+             OR EXISTS (SELECT 1 FROM followed f WHERE f.run_id = r.id))
+         UNION
+         SELECT r.id FROM runs r JOIN followed f ON f.run_id = r.id AND f.heard = 0
+           JOIN runs c ON c.id = f.child_id
+         WHERE r.status = 'waiting_approval'
+           AND c.status IN ('completed', 'failed', 'cancelled')
          LIMIT ?1",
         limit,
         now
@@ -256,7 +265,8 @@ pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
                 ELSE losses END AS losses
          FROM recordings
          WHERE run_id = ?1 AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
-                                OR EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1))",
+           OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
+           OR EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1))",
         run
     );
     // A workflow's attempts are counted by itself.

@@ -4,12 +4,14 @@
 pub mod approvals;
 pub mod db;
 pub mod dispatches;
+pub mod followed;
 pub mod journal;
 pub mod ledger;
 pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;
+pub mod states;
 pub mod storage;
 pub mod tokens;
 pub mod workflows;

@@ -176,7 +176,7 @@ pub struct Row {
     pub last_error: Option<String>,
     /// When the window of the first open question ends.
     pub expires_at: Option<u64>,
-    /// Whether somebody decided about a call that it waits with.
+    /// Whether somebody decided about a call that it waits with, or the run ended that a call invoked.
     pub decided: u64,
 }
 
@@ -216,7 +216,11 @@ pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
                 (SELECT MIN(expires_at) FROM approvals WHERE run_id = r.id AND state = 'open')
                   AS expires_at,
                 EXISTS (SELECT 1 FROM approvals WHERE run_id = r.id AND used = 0
-                          AND state IN ('allowed', 'declined', 'expired')) AS decided
+                          AND state IN ('allowed', 'declined', 'expired'))
+                  OR EXISTS (SELECT 1 FROM followed f LEFT JOIN runs c ON c.id = f.child_id
+                          WHERE f.run_id = r.id AND f.heard = 0
+                            AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled')))
+                  AS decided
          FROM runs r JOIN workflows w ON w.run_id = r.id WHERE r.id = ?1",
         id
     );
@@ -253,7 +257,11 @@ pub async fn list(
                 (SELECT MIN(expires_at) FROM approvals WHERE run_id = r.id AND state = 'open')
                   AS expires_at,
                 EXISTS (SELECT 1 FROM approvals WHERE run_id = r.id AND used = 0
-                          AND state IN ('allowed', 'declined', 'expired')) AS decided
+                          AND state IN ('allowed', 'declined', 'expired'))
+                  OR EXISTS (SELECT 1 FROM followed f LEFT JOIN runs c ON c.id = f.child_id
+                          WHERE f.run_id = r.id AND f.heard = 0
+                            AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled')))
+                  AS decided
          FROM runs r JOIN workflows w ON w.run_id = r.id
          WHERE r.principal = ?1 AND r.surface = 'workflow' AND (r.created_at, r.id) < (?2, ?3)
            AND (?5 IS NULL OR r.status = ?5)
@@ -352,7 +360,10 @@ pub async fn claim(
            AND (status IN ('parked', 'waiting_approval')
                 AND (wake_at <= ?2 OR EXISTS (SELECT 1 FROM approvals
                   WHERE run_id = ?1 AND used = 0
-                    AND (state IN ('allowed', 'declined', 'expired') OR expires_at <= ?2)))
+                    AND (state IN ('allowed', 'declined', 'expired') OR expires_at <= ?2))
+                OR EXISTS (SELECT 1 FROM followed f LEFT JOIN runs c ON c.id = f.child_id
+                  WHERE f.run_id = ?1 AND f.heard = 0
+                    AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled'))))
              OR status = 'running' AND lease_until < ?2)
            AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2
                   AND parent_id IS NULL) < ?4

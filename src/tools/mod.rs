@@ -5,8 +5,13 @@
 
 pub mod egress;
 pub mod emit;
+pub mod exchange;
+pub mod graphql;
 pub mod http;
+pub mod import;
 pub mod names;
+pub mod naming;
+pub mod openapi;
 pub mod policy;
 pub mod service;
 pub mod storage;
@@ -15,6 +20,7 @@ use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
 use crate::run::journal::Journal;
+use crate::run::outcome::Question;
 use crate::store::db::Db;
 use crate::tools::policy::Declared;
 use crate::workflows::program::{self, Maker};
@@ -33,6 +39,24 @@ pub struct Caller {
     pub label: Option<String>,
     /// The most bytes of an answer.
     pub answer_bytes: u64,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Came {
+    /// Its answer, tagged JSON.
+    Back(String),
+    /// The run that it invoked waits for people. Called again, it answers once that run has ended.
+    Waits(Waiting),
+}
+
+/// A run that waits for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    /// The run.
+    pub run_id: String,
+    /// What it waits for.
+    pub questions: Vec<Question>,
 }
 
 /// Every source of this deployment, and who calls.
@@ -118,13 +142,20 @@ impl Tools {
         self.emitted.values()
     }
 
-    /// Calls a tool. `arguments` and the answer are tagged JSON. Dropping the future stops the
-    /// call as far as the tool can be stopped.
+    /// Whether a call of `path` can be made again when its answer was lost: what it did before is
+    /// found.
+    #[must_use]
+    pub fn is_repeatable(&self, path: &str) -> bool {
+        self.only_reads(path) || Maker::has(path) || self.nested.is_some() && path == nested::PATH
+    }
+
+    /// Calls a tool as the run's call `n`. `arguments` and the answer are tagged JSON. Dropping the
+    /// future stops the call as far as the tool can be stopped.
     ///
     /// # Errors
     ///
     /// What the tool failed with, or why it was not called.
-    pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
+    pub async fn call(&self, n: u32, path: &str, arguments: &str) -> Result<Came, Fault> {
         let answer = match path {
             "emit" => self.emitted.take(arguments),
             "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
@@ -133,11 +164,16 @@ impl Tools {
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
             "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
             _ if Maker::has(path) => match &self.workflows {
-                Some(workflows) => workflows.call(path, arguments).await,
+                Some(workflows) => workflows.call(n, path, arguments).await,
                 None => return Err(not_found(path, &[])),
             },
             _ => match (&self.nested, &self.service) {
-                (Some(nested), _) if path == nested::PATH => nested.invoke(arguments).await,
+                (Some(nested), _) if path == nested::PATH => {
+                    match nested.invoke(n, arguments).await? {
+                        Came::Back(answer) => Ok(answer),
+                        waits @ Came::Waits(_) => return Ok(waits),
+                    }
+                }
                 (_, Some(service)) => service.call(path, arguments, &self.caller).await?,
                 (_, None) => return Err(not_found(path, &[])),
             },
@@ -152,7 +188,7 @@ impl Tools {
                  was made.",
             ));
         }
-        Ok(answer)
+        Ok(Came::Back(answer))
     }
 }
 

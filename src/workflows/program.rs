@@ -19,6 +19,8 @@ pub struct Maker {
     pub hands: Hands,
     /// Whose they are.
     pub principal: String,
+    /// The run whose program makes them.
+    pub run_id: String,
     /// Of the links to their approvals.
     pub origin: String,
 }
@@ -35,19 +37,21 @@ impl Maker {
         PATHS.iter().any(|(name, _)| *name == path)
     }
 
-    /// Answers a call. Arguments and answer are tagged JSON; inside they cross as plain JSON, as they do
-    /// over HTTP.
+    /// Answers call `n`. Arguments and answer are tagged JSON; inside they cross as plain JSON, as they
+    /// do over HTTP. A call creates one workflow ever: made again, after its answer was lost with an
+    /// isolate, it finds that one by a key of its own.
     ///
     /// # Errors
     ///
     /// What HTTP would refuse it for.
-    pub async fn call(&self, path: &str, arguments: &str) -> Result<String, Fault> {
+    pub async fn call(&self, n: u32, path: &str, arguments: &str) -> Result<String, Fault> {
         let (plain, _) = value::plain(arguments).map_err(|error| unfit(path, error))?;
         let answer = if path == "workflows.create" {
-            let request: WorkflowRequest = serde_json::from_str(&plain).map_err(|error| {
+            let mut request: WorkflowRequest = serde_json::from_str(&plain).map_err(|error| {
                 let wants = "wants {code | package, params, runAt, idempotencyKey, label, retries}";
                 unfit(path, format!("{wants} ({error})"))
             })?;
+            request.idempotency_key.get_or_insert_with(|| format!("{}:{n}", self.run_id));
             super::create(&self.hands, &self.principal, &self.origin, request).await?.text
         } else {
             let Named { id } = serde_json::from_str(&plain)

@@ -41,6 +41,10 @@ const PATIENCE_MS: u64 = 90_000;
 /// How often it looks meanwhile.
 const LOOK_MS: u64 = 500;
 
+/// How long it waits for what has no time of its own, such as a run that it invoked and that waits for
+/// people: it is woken when that has ended, and the schedule looks as well.
+const UNTIMED_MS: u64 = 3_600_000;
+
 /// The engine refuses shorter waits for an event.
 const SHORTEST_WAIT_MS: u64 = 1_000;
 
@@ -270,7 +274,6 @@ fn next(row: &Row, now: u64) -> Then {
     match (row.expires_at, until) {
         (Some(_), Some(until)) => Then::Wait { until },
         (None, Some(until)) => Then::Sleep { until },
-        // It waits for nothing that has a time: a look after a while does no harm.
-        (_, None) => Then::Wait { until: now.saturating_add(60_000) },
+        (_, None) => Then::Wait { until: now.saturating_add(UNTIMED_MS) },
     }
 }

@@ -1,4 +1,4 @@
-// The Cloudflare API as the deploy scripts use it. Uploads and migrations are wrangler's.
+// The Cloudflare API as the deploy scripts use it. Uploads are wrangler's.
 import { Problem } from "./log.mjs";
 import { ApiError, requestJson } from "./http.mjs";
 
@@ -120,6 +120,17 @@ export class Cloudflare {
   async query(uuid, sql, params = []) {
     const results = await this.#call("POST", `/d1/database/${uuid}/query`, { sql, params });
     return results.at(-1)?.results ?? [];
+  }
+
+  /**
+   * Any number of statements, all or none of which take effect. One try: whether a failed one was
+   * carried out is the caller's to find out.
+   *
+   * @param {string} uuid
+   * @param {string} sql
+   */
+  async change(uuid, sql) {
+    await this.#send("POST", `/d1/database/${uuid}/query`, { sql }, 1);
   }
 
   // KV
@@ -304,20 +315,23 @@ export class Cloudflare {
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
+   * @param {number} [attempts]
    */
-  #send(method, path, body) {
+  #send(method, path, body, attempts) {
     if (this.#dryRun) throw new Error(`a dry run must not send ${method} ${path}`);
-    return this.#call(method, path, body);
+    return this.#call(method, path, body, attempts);
   }
 
   /**
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
+   * @param {number} [attempts]
    * @returns {Promise<any>}
    */
-  async #call(method, path, body) {
-    return (await this.#request(method, `/accounts/${await this.accountId()}${path}`, body)).result;
+  async #call(method, path, body, attempts) {
+    const at = `/accounts/${await this.accountId()}${path}`;
+    return (await this.#request(method, at, body, attempts)).result;
   }
 
   /**
@@ -358,12 +372,13 @@ export class Cloudflare {
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
+   * @param {number} [attempts]
    */
-  async #request(method, path, body) {
+  async #request(method, path, body, attempts) {
     const headers = { authorization: `Bearer ${this.#token}`, "user-agent": "holdfast-deploy" };
     const answer = await requestJson(
       `${this.#base}${path}`,
-      { method, headers, body },
+      { method, headers, body, ...(attempts === undefined ? {} : { attempts }) },
       (_, failed) => {
         const [first] = failed?.errors ?? [];
         return { code: first?.code, message: first?.message ?? "" };

@@ -6,9 +6,10 @@ import { MOCK_SECRET, SECRETS, mockConfig, mockVariables, workerConfig } from ".
 import { GitHub } from "./github.mjs";
 import { waitFor, waitForCommit } from "./health.mjs";
 import { Problem } from "./log.mjs";
+import { migrate } from "./migrations.mjs";
 import { seed } from "./seed.mjs";
 import { addresses } from "./target.mjs";
-import { deployWorker, freshSecret, migrate, migrationsDir } from "./upload.mjs";
+import { deployWorker, freshSecret } from "./upload.mjs";
 import { removePrivateDirs } from "./wrangler.mjs";
 
 /**
@@ -69,7 +70,7 @@ export async function deployCommand(target) {
   }
   const variables = environment.kind === "preview" ? previewVariables(target, urlOf) : {};
   const config = workerConfig(project, environment, found, { sha, variables, build });
-  const migrations = await migrate(target, config, found);
+  const migrations = await migrate(target, found);
   const { changed, made } = await deployWorker(target, config, secretsOf(environment.kind));
   const live = dryRun ? undefined : await cloud.liveVersion(environment.worker);
   return {
@@ -90,7 +91,7 @@ export async function deployCommand(target) {
 /** @param {Target} target */
 function removeLeftovers({ environment, project, dryRun }) {
   const workers = [environment.worker, ...environment.mocks.map(({ name }) => name)];
-  if (!dryRun) removePrivateDirs(project.root, [...workers, migrationsDir(environment.worker)]);
+  if (!dryRun) removePrivateDirs(project.root, workers);
 }
 
 /**

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Problem, say } from "./log.mjs";
 
 /** Tries in all. With the first pause of 1 s: 1 + 2 + 4 + 8 = 15 s of waiting at most. */
-const ATTEMPTS = 5;
+export const ATTEMPTS = 5;
 
 /** A `Retry-After` above this is not waited for. */
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -61,7 +61,8 @@ export function pauseMs(attempt, retryAfter, random = Math.random()) {
 }
 
 /**
- * @typedef {{method?: string, headers?: Record<string, string>, body?: unknown}} Options
+ * @typedef {{method?: string, headers?: Record<string, string>, body?: unknown, attempts?: number}} Options
+ *   `attempts`: 1 for a request that must not be made twice without a look at what the first did.
  * @typedef {(status: number, body: any) => {code?: number, message: string}} Explain Reads a failure's body.
  */
 
@@ -78,7 +79,7 @@ export async function requestJson(url, options, explain) {
     if (answer.ok) return answer;
     const { status, headers, body, why } = answer;
     const failure = status === 0 ? { message: why } : explain(status, body);
-    const mayTryAgain = attempt < ATTEMPTS && isRetryable(status);
+    const mayTryAgain = attempt < (options.attempts ?? ATTEMPTS) && isRetryable(status);
     const pause = mayTryAgain ? pauseMs(attempt, headers.get("retry-after")) : undefined;
     if (pause === undefined) throw new ApiError(what, status, failure.code, failure.message);
     say(`${what}: ${status || failure.message}, trying again in ${Math.round(pause)} ms`);

@@ -78,14 +78,22 @@ function readMocks(dir) {
 }
 
 /**
- * Names of a worker's migrations, in the order in which wrangler applies them.
+ * @param {Project} project
+ * @param {{migrations_dir?: string}} database
+ */
+export function migrationsDir(project, { migrations_dir = "migrations" }) {
+  return path.join(project.root, migrations_dir);
+}
+
+/**
+ * Names of a database's migrations, in the order in which they are applied.
  *
  * @param {Project} project
  * @param {{migrations_dir?: string}} database
  * @returns {string[]}
  */
-export function migrationNames(project, { migrations_dir = "migrations" }) {
-  const dir = path.join(project.root, migrations_dir);
+export function migrationNames(project, database) {
+  const dir = migrationsDir(project, database);
   if (!fs.existsSync(dir)) return [];
   return fs
     .readdirSync(dir)

@@ -3,21 +3,11 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { liveBindings, wantedBindings } from "./environment.mjs";
 import { say } from "./log.mjs";
-import { migrationNames } from "./project.mjs";
 import { withPrivateDir, wrangler, writePrivate } from "./wrangler.mjs";
 
 /** 256 bits as hex, fit for a token and for a key. */
 export function freshSecret() {
   return randomBytes(32).toString("hex");
-}
-
-/**
- * The private folder of a worker's migrations.
- *
- * @param {string} worker
- */
-export function migrationsDir(worker) {
-  return `${worker}-migrations`;
 }
 
 /**
@@ -110,61 +100,4 @@ export async function deployWorker(target, config, secrets) {
     await wrangler(args, { cwd: project.root, dir, accountId });
   });
   return { changed: true, made };
-}
-
-/**
- * Applies the migrations that the databases lack.
- *
- * @param {import("./target.mjs").Target} target
- * @param {Record<string, any>} config
- * @param {import("./environment.mjs").Found} found
- * @returns {Promise<string[]>} Those that were pending.
- */
-export async function migrate(target, config, found) {
-  const { cloud, project, dryRun } = target;
-  /** @type {string[]} */
-  const all = [];
-  for (const database of project.databases) {
-    const names = migrationNames(project, database);
-    if (names.length === 0) continue;
-    const id = found.databases[database.binding] ?? "(missing)";
-    const applied = id === "(missing)" ? [] : await appliedMigrations(cloud, id);
-    const pending = names.filter((name) => !applied.includes(name));
-    all.push(...pending);
-    if (pending.length === 0) continue;
-    say(`${dryRun ? "would apply" : "applying"} to ${database.binding}: ${pending.join(", ")}`);
-    if (dryRun) continue;
-    const accountId = await cloud.accountId();
-    await withPrivateDir(project.root, migrationsDir(config.name), async (dir) => {
-      const configFile = path.join(dir, "wrangler.json");
-      // Without [build]: wrangler runs it for every command that reads a configuration.
-      writePrivate(configFile, { ...config, build: undefined });
-      const args = [
-        "d1",
-        "migrations",
-        "apply",
-        database.binding,
-        "--remote",
-        "--config",
-        configFile,
-      ];
-      await wrangler(args, { cwd: project.root, dir, accountId });
-    });
-  }
-  return all;
-}
-
-/**
- * @param {import("./cloudflare.mjs").Cloudflare} cloud
- * @param {string} id
- * @returns {Promise<string[]>}
- */
-async function appliedMigrations(cloud, id) {
-  const table = await cloud.query(
-    id,
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'd1_migrations'",
-  );
-  if (table.length === 0) return [];
-  const rows = await cloud.query(id, "SELECT name FROM d1_migrations ORDER BY id");
-  return rows.map((row) => String(row.name));
 }

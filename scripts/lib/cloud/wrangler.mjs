@@ -1,4 +1,4 @@
-// Running wrangler: what uploads workers and applies migrations.
+// Running wrangler: what uploads workers.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import fs from "node:fs";
@@ -8,6 +8,12 @@ import { pauseMs } from "./http.mjs";
 import { Problem, say } from "./log.mjs";
 
 const ATTEMPTS = 3;
+
+/**
+ * wrangler is 15 MB of JavaScript, and loading it is most of its time: with room for all of that
+ * before the first collection of garbage it takes a tenth less of the processor.
+ */
+const NODE_FLAGS = ["--no-warnings", "--max-semi-space-size=64", "--min-semi-space-size=64"];
 
 /** Codes of refusals that a second try does not change: the token, the upload, the SQL. */
 const FINAL = /\[code: (9106|9109|10000|10021|10027)\]|SQLITE_ERROR/;
@@ -87,9 +93,10 @@ export async function wrangler(args, { cwd, dir, accountId }) {
 function run(args, cwd, env) {
   const require = createRequire(import.meta.url);
   const manifest = require.resolve("wrangler/package.json");
-  const bin = path.join(path.dirname(manifest), "bin", "wrangler.js");
+  // What its `bin` starts as a second process, started at once.
+  const cli = require.resolve("wrangler");
   return new Promise((resolve, reject) => {
-    const child = spawn(node(manifest), [bin, ...args], {
+    const child = spawn(node(manifest), [...NODE_FLAGS, cli, ...args], {
       cwd,
       env,
       stdio: ["ignore", "pipe", "pipe"],

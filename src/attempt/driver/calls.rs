@@ -8,7 +8,8 @@ use crate::run::journal::{self, Call, Nature, Next, Put, Reply, Ruling, Unfit};
 use crate::run::machine::{Command, Event};
 use crate::run::outcome::{Outcome, Question};
 use crate::run::value;
-use crate::store::{approvals, dispatches};
+use crate::store::{approvals, dispatches, followed};
+use crate::tools::Came;
 use crate::tools::policy::{self, Action};
 use crate::tools::reply_of;
 use futures_channel::oneshot;
@@ -69,8 +70,22 @@ impl Attempt {
 
     pub(super) fn returned(&mut self, returned: Returned) -> Option<Event> {
         // `None`: the call was stopped, and the run knows.
-        let (n, answered) = returned?;
+        let (n, came) = returned?;
         self.stops.remove(&n);
+        let (run, fence) = (&self.order.run_id, self.order.fence);
+        let answered = match came {
+            Ok(Came::Waits(waiting)) => {
+                self.recorder.push([followed::begin(run, fence, n, &waiting.run_id)]);
+                self.people.follow(n, waiting);
+                self.reply(n, r#"{"waiting":true}"#.to_owned());
+                return Some(Event::DispatchWaits { n });
+            }
+            Ok(Came::Back(answer)) => Ok(answer),
+            Err(fault) => Err(fault),
+        };
+        if self.people.followed(n) {
+            self.recorder.push([followed::heard(run, fence, n)]);
+        }
         let path = self.path_of(n);
         let reply = reply_of(&path, &answered);
         let ending = match &answered {
@@ -135,7 +150,7 @@ impl Attempt {
     pub(super) fn dispatch(&mut self, n: u32) -> Option<Event> {
         let (path, arguments) = self.arguments.get(&n).cloned()?;
         let reads = self.tools.only_reads(&path);
-        let nature = Nature { reads, repeatable: reads };
+        let nature = Nature { reads, repeatable: self.tools.is_repeatable(&path) };
         let put = self.people.put(n);
         let decided = matches!(put, Put::Decided(_));
         let plain = || {
@@ -247,7 +262,7 @@ impl Attempt {
                 // must find that the call may have had its effect.
                 recorder.stored().await;
             }
-            tools.call(&path, &arguments).await
+            tools.call(n, &path, &arguments).await
         };
         let (called, stop) = abortable(called);
         self.stops.insert(n, stop);

@@ -95,6 +95,13 @@ impl Attempt {
             // Whoever took the run over, or the first of two writes, has the word.
             return Ok(runs::response(&self.db, &self.order.run_id).await?.unwrap_or(response));
         }
+        if outcome.status().is_final()
+            && (self.order.resumes || self.people.follow_others())
+            && let Err(error) = crate::runs::end_left_alone(&self.db, desk, run).await
+        {
+            // What waits for people alone ends with its questions, which expire.
+            worker::console_error!("run {run}: runs that it left alone: {}", error.message);
+        }
         Ok(response)
     }
 

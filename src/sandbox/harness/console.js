@@ -1,6 +1,6 @@
 // The `console` of a program: every method, one line a call.
 
-import { cut, placeIn, stackOf } from "./errors.js";
+import { cut, fileOf, placeIn, stackOf } from "./errors.js";
 import { formatLine, show } from "./format.js";
 import { SafeMap, SafeSet, isArray, keys, max, text } from "./intrinsics.js";
 
@@ -81,7 +81,9 @@ export function createConsole(log, clock, room) {
     trace: (/** @type {any[]} */ ...args) => {
       const said = formatLine(args, room);
       const place = placeIn(stackOf(new TraceError()));
-      const where = place === null ? "" : `\n  at line ${place.line}`;
+      const file = place === null ? "" : fileOf(place.module);
+      const where =
+        place === null ? "" : `\n  at line ${place.line}${file === "" ? "" : ` of ${file}`}`;
       log("debug", `${indent}Trace${said === "" ? "" : `: ${said}`}${where}`);
     },
     clear: () => {},

@@ -251,13 +251,17 @@ export function stackOf(error) {
   }
 }
 
-const FILE = "program.js:";
+/** How stacks name the program, and what every module of a package is named after. */
+const PROGRAM = "program.js";
+const PACKAGE = "package/";
+
+/** @typedef {{ module: string, line: number, column: number }} Place */
 
 /**
- * Where in `program.js` a stack begins.
+ * Where in the program, or in which module of the package, a stack begins.
  *
  * @param {string} stack
- * @returns {{ line: number, column: number } | null}
+ * @returns {Place | null}
  */
 export function placeIn(stack) {
   // The message comes first and may hold anything; the frames are the lines that begin with "at".
@@ -267,30 +271,63 @@ export function placeIn(stack) {
     at = text.indexOf(stack, "\n    at ", at + 1)
   ) {
     const end = text.indexOf(stack, "\n", at + 1);
-    const frame = text.slice(stack, at, end < 0 ? stack.length : end);
-    const file = text.lastIndexOf(frame, FILE);
-    if (file < 0) continue;
-    const line = digits(frame, file + FILE.length);
-    if (line === null) continue;
-    const column = digits(frame, line.end + 1);
-    if (column !== null) return { line: line.number, column: column.number };
+    const place = placeOfFrame(text.slice(stack, at, end < 0 ? stack.length : end));
+    if (place !== null) return place;
   }
   return null;
 }
 
-/** @param {string} from @param {number} start */
-function digits(from, start) {
-  let end = start;
-  let number = 0;
-  for (; end < from.length; end++) {
-    const digit = text.charCodeAt(from, end) - 48;
-    if (!(digit >= 0 && digit <= 9)) break;
-    number = number * 10 + digit;
+/**
+ * A frame is `at name (module:line:column)` or `at module:line:column`, and names may hold anything: it
+ * is read from its end.
+ *
+ * @param {string} frame
+ * @returns {Place | null}
+ */
+function placeOfFrame(frame) {
+  const called = frame[frame.length - 1] === ")";
+  const column = digitsBefore(frame, called ? frame.length - 1 : frame.length);
+  const line = column === null ? null : digitsBefore(frame, column.start - 1);
+  if (column === null || line === null) return null;
+  const where = text.slice(frame, 0, line.start - 1);
+  const mark = called ? "(" : " ";
+  let at = text.lastIndexOf(where, mark + PACKAGE);
+  if (at < 0) {
+    at = text.lastIndexOf(where, mark + PROGRAM);
+    if (at < 0 || at + 1 + PROGRAM.length !== where.length) return null;
   }
-  return end > start ? { number, end } : null;
+  return { module: text.slice(where, at + 1), line: line.number, column: column.number };
+}
+
+/** The number that ends before `end`, after a colon. @param {string} from @param {number} end */
+function digitsBefore(from, end) {
+  let start = end;
+  let number = 0;
+  for (let scale = 1; start > 0; start--, scale *= 10) {
+    const digit = text.charCodeAt(from, start - 1) - 48;
+    if (!(digit >= 0 && digit <= 9)) break;
+    number += digit * scale;
+  }
+  return start < end && from[start - 1] === ":" ? { number, start } : null;
 }
 
 /** @param {any} thrown */
 export function placeOf(thrown) {
   return isError(thrown) ? placeIn(stackOf(thrown)) : null;
 }
+
+/**
+ * The path in its package of what stacks call `module`; empty for a program.
+ *
+ * @param {string} module
+ */
+export function fileOf(module) {
+  if (module === PROGRAM) return "";
+  const path = text.slice(module, PACKAGE.length);
+  const bare = text.slice(path, 0, path.length - 3);
+  const typed = ends(bare, ".ts") || ends(bare, ".mts") || ends(bare, ".mjs");
+  return typed ? bare : path;
+}
+
+/** @param {string} whole @param {string} end */
+const ends = (whole, end) => text.slice(whole, whole.length - end.length) === end;

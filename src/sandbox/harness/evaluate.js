@@ -188,7 +188,7 @@ export class Evaluation {
     const fault = thrown === this.guard.failure ? "timed_out" : (origin?.fault ?? null);
     return (
       `"end":"threw","error":${described},"text":${text},"line":${place?.line ?? null},` +
-      `"column":${place?.column ?? null},"call":${origin?.n ?? null},` +
+      `"module":${place === null ? null : quote(place.module)},"column":${place?.column ?? null},"call":${origin?.n ?? null},` +
       `"fault":${fault === null ? null : quote(fault)}${field("tool", origin?.path)}`
     );
   }
