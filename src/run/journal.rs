@@ -10,6 +10,7 @@ use crate::error::{Code, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Events of one run at most: a timer of 1 ms for a minute and a half.
 pub const MAX_EVENTS: usize = 100_000;
@@ -106,6 +107,11 @@ impl Call {
     #[must_use]
     pub const fn is_step(&self) -> bool {
         self.step
+    }
+
+    /// Whether a retry makes it anew: it answered, and only read, or failed.
+    fn is_retried(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| reply.fault.is_some() || !self.started)
     }
 }
 
@@ -251,28 +257,39 @@ impl Journal {
         text
     }
 
-    /// The entries of this journal taken back to before the last call that settled and only read, or
+    /// The entries of this journal taken back to before the last call that answered and only read, or
     /// failed: that call is made anew. With them the program time up to which the program had come.
     /// `None` when something began after it that changes something: a program that is taken back
     /// would do that again.
+    ///
+    /// The turn in which a program fails is not recorded, so the last answers are often there
+    /// without the events that gave them to the program; then those answers are all that is taken back.
     #[must_use]
     pub fn rewound(&self) -> Option<(Vec<Entry>, u64)> {
-        let effects_from = self.calls.iter().filter(|call| call.started).map(|call| call.at).max();
-        let settled = self.events.iter().enumerate().rev().find_map(|(place, event)| {
-            let n = u32::try_from(event.1).ok().filter(|_| event.0 == Moved::Settled)?;
-            let call = self.calls.get(self::place(n))?;
-            let failed = call.reply.as_ref().is_some_and(|reply| reply.fault.is_some());
-            (failed || !call.started).then_some((place, n))
-        });
-        let (kept, again) = settled?;
+        let numbered = || (0_u32..).zip(&self.calls);
+        let settled: BTreeSet<i64> =
+            self.events.iter().filter(|event| event.0 == Moved::Settled).map(|e| e.1).collect();
+        let unheard: BTreeSet<u32> = numbered()
+            .filter(|(n, call)| call.is_retried() && !settled.contains(&i64::from(*n)))
+            .map(|(n, _)| n)
+            .collect();
+        let (kept, again) = if unheard.is_empty() {
+            self.events.iter().enumerate().rev().find_map(|(place, event)| {
+                let n = u32::try_from(event.1).ok().filter(|_| event.0 == Moved::Settled)?;
+                let call = self.calls.get(self::place(n))?;
+                call.is_retried().then(|| (place, BTreeSet::from([n])))
+            })?
+        } else {
+            (self.events.len(), unheard)
+        };
         let upto = u64::try_from(kept).unwrap_or(u64::MAX);
-        if effects_from.is_some_and(|at| at > upto) {
+        if self.calls.iter().any(|call| call.started && call.at > upto) {
             return None;
         }
         let events: Vec<Event> = self.events.iter().take(kept).copied().collect();
         let reached = events.last().and_then(|event| u64::try_from(event.2).ok()).unwrap_or(0);
         let mut entries = vec![Entry::Events(events)];
-        for (n, call) in (0_u32..).zip(&self.calls).filter(|(_, call)| call.at <= upto) {
+        for (n, call) in numbered().filter(|(_, call)| call.at <= upto) {
             entries.push(Entry::Call {
                 n,
                 path: call.path.clone(),
@@ -284,7 +301,7 @@ impl Journal {
             if call.asked {
                 entries.push(Entry::Asked(n));
             }
-            if n == again {
+            if again.contains(&n) {
                 continue;
             }
             if call.started {
@@ -774,6 +791,26 @@ mod tests {
         settled(&mut record, 0, reply("{\"value\":1}"));
         let (entries, _) = record.journal().rewound().unwrap();
         assert_eq!(entries.len(), 2, "{entries:?}");
+    }
+
+    #[test]
+    fn answers_that_the_program_failed_on_are_all_that_is_taken_back() {
+        let mut record = Record::default();
+        issued(&mut record, 0).unwrap();
+        record.next(0, EFFECT, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 0, reply("{\"value\":1}"));
+        for (n, nature) in [(1, READ), (2, EFFECT), (3, EFFECT)] {
+            issued(&mut record, n).unwrap();
+            record.next(n, nature, Put::Never, || Ruling::Allow).unwrap();
+            let of = if n == 3 { failed() } else { reply("{\"value\":1}") };
+            record.replied(n, of).unwrap();
+        }
+        let (entries, _) = record.journal().rewound().unwrap();
+        let lines: Vec<_> = entries.iter().map(Entry::write).collect();
+        let back = Journal::read(&lines.join("\n")).unwrap();
+        let answered: Vec<bool> = back.calls().iter().map(|call| call.reply.is_some()).collect();
+        assert_eq!(answered, [true, false, true, false]);
+        assert_eq!(back.events(), 1);
     }
 
     #[test]

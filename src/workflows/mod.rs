@@ -37,6 +37,8 @@ const CANCELS: u32 = 3;
 /// A workflow that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
+    /// Its id, which is its run's.
+    pub id: String,
     /// It as it is told: `{id, status, …}`.
     pub text: String,
     /// It was made by an earlier request under the same key.
@@ -95,6 +97,7 @@ pub async fn create(
     // Should this fail, the schedule makes it: the rows say that the engine does not know of it yet.
     reconcile::make(hands, engine, &order.run_id, order.params.get()).await;
     Ok(Created {
+        id: order.run_id.clone(),
         text: json!({
             "id": order.run_id,
             "status": Status::Parked,
@@ -120,6 +123,7 @@ async fn first_of(hands: &Hands, place: Place<'_>) -> Result<Created, Fault> {
     let found = table::find(&hands.db, place.principal, &id).await?;
     let found = found.ok_or_else(|| runs::not_found(&id))?;
     Ok(Created {
+        id: found.id.clone(),
         text: json!({
             "id": found.id,
             "status": found.status,
