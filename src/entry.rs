@@ -17,8 +17,10 @@ use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::sandbox::isolate::Isolate;
 use crate::sandbox::warm_worker::{WarmWorker, Which};
+use crate::services;
 use crate::store::db::Db;
-use crate::tools::{Caller, Tools};
+use crate::tools::source::Later;
+use crate::tools::{Caller, Tools, connect, vault};
 use crate::workflows;
 use crate::workflows::program::Maker;
 use js_sys::Reflect;
@@ -53,7 +55,8 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 }
 
 /// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
-/// decided about, wakes the workflows that are due, forgets keys that have had their time.
+/// decided about, keeps services at work, wakes the workflows that are due, forgets keys that have had
+/// their time.
 ///
 /// # Errors
 ///
@@ -68,10 +71,18 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         let config = Rc::new(Config::of(&env)?);
         let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
+        vault::reseal(&db, &config.secrets_keys).await?;
+        let sources = connect::Hands {
+            db: Rc::clone(&db),
+            config: Rc::clone(&config),
+            later: Later::of(Rc::clone(&ctx)),
+        };
         let (desk, engine) = (Rc::clone(&desk), Workflows::of(&env).ok());
         let hands = Hands { ctx, db: Rc::clone(&db), config, desk, engine };
         approvals::sweep(&hands).await?;
         workflows::reconcile::sweep(&hands).await?;
+        services::sweep(&hands).await?;
+        sources.sweep().await?;
         ledger::prune(&db, retention_ms).await
     }
     .await;
@@ -165,8 +176,9 @@ async fn make_attempt(
         run_id: order.run_id.clone(),
         origin: order.origin.clone(),
     };
-    let nested = Nested::new(ctx, Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
-    let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?
+    let nested =
+        Nested::new(Rc::clone(&ctx), Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
+    let tools = Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?
         .with_packages(nested)
         .with_workflows(maker);
     let loader = Loader::of(env).map_err(|thrown| {

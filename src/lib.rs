@@ -9,6 +9,7 @@
 //! | [`workflows`] | durable runs: create, list, cancel; the segments that the engine drives |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
+//! | [`services`] | exports of packages that are kept at work, one stretch after the other |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
 //! | [`code`] | pure: from what an agent wrote to a module |
@@ -41,6 +42,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sandbox;
+pub mod services;
 pub mod signing;
 pub mod store;
 pub mod tools;

@@ -118,7 +118,6 @@ impl WorkflowRequest {
         now: u64,
     ) -> Result<Order, Fault> {
         let target = Target::read(package)?;
-        let most = hands.config.budget_ms(Surface::Workflow);
         let invocation = Invocation {
             params: self.params,
             version: self.version,
@@ -127,12 +126,8 @@ impl WorkflowRequest {
             limits: self.limits,
         };
         let (db, config) = (&hands.db, &hands.config);
-        let mut order = packages::order(db, config, principal, &target, invocation, now).await?;
-        order.surface = Surface::Workflow;
-        if order.limits.budget_ms > most {
-            order.limits = order.limits.with_budget(most);
-        }
-        Ok(order)
+        let wanted = (Surface::Workflow, invocation);
+        packages::order(db, config, principal, &target, wanted, now).await
     }
 
     fn claim(&self) -> Result<Option<Claim>, Fault> {

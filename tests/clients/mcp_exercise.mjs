@@ -32,15 +32,10 @@ export async function exercise(client) {
   assert.deepEqual(
     tools.map(({ name }) => name),
     [
-      "execute",
-      "run_get",
-      "run_list",
-      "package_list",
-      "package_invoke",
-      "resume",
-      "workflow_create",
-      "workflow_run_list",
-      "workflow_cancel",
+      ...["execute", "tool_search", "tool_describe", "run_get", "run_list"],
+      ...["package_list", "package_invoke", "resume"],
+      ...["service_start", "service_stop", "service_status"],
+      ...["workflow_create", "workflow_run_list", "workflow_cancel"],
     ],
     "the tools, in the order in which they are listed",
   );

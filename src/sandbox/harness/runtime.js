@@ -16,9 +16,10 @@ import { field } from "./outbox.js";
  * @param {any} of.console
  * @param {any} of.params
  * @param {any} of.run
+ * @param {ReturnType<typeof import("./stop.js").createStop> | null} of.stop of a service
  * @param {number | undefined} of.parkMs the longest sleep that is the program's own time; undefined: all are
  */
-export function createRuntime({ attempt, calls, console, params, run, parkMs }) {
+export function createRuntime({ attempt, calls, console, params, run, stop, parkMs }) {
   const tools = calls.namespace();
   const call = (/** @type {string} */ path, /** @type {any} */ argument) =>
     calls.call(path, argument);
@@ -37,7 +38,8 @@ export function createRuntime({ attempt, calls, console, params, run, parkMs }) 
     new Promise((resolve) => {
       const date = attempt.clock.date();
       const ms = durationMs(duration, date);
-      if (parkMs !== undefined && ms > parkMs) attempt.addSleep(resolve, date + ceil(ms));
+      if (stop !== null) stop.sleep(ms, () => resolve());
+      else if (parkMs !== undefined && ms > parkMs) attempt.addSleep(resolve, date + ceil(ms));
       else attempt.addTimer(resolve, ms, false, []);
     });
 

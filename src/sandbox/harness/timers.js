@@ -39,9 +39,26 @@ export function createTimers({ now, dateAt }, failed) {
     timers.set(++count, { due: until, every: 0, run, args: [], parks: true });
   }
 
-  /** @param {any} id */
+  /** The program's own only. @param {any} id */
   function clear(id) {
-    timers.delete(typeof id === "number" ? id : toNumber(id));
+    const number = typeof id === "number" ? id : toNumber(id);
+    if (number > 0) timers.delete(number);
+  }
+
+  /**
+   * A timer of the harness's, which is due when it is summoned; in a replay when the record says so.
+   *
+   * @param {number} id below 0
+   * @param {() => void} run
+   */
+  function reserve(id, run) {
+    timers.set(id, { due: Infinity, every: 0, run, args: [], parks: false });
+  }
+
+  /** @param {number} id */
+  function summon(id) {
+    const timer = timers.get(id);
+    if (timer !== undefined) timer.due = now();
   }
 
   /** Of the timers, or of the sleeps, what is due first; of equals the one made first. @param {boolean} parks */
@@ -79,6 +96,8 @@ export function createTimers({ now, dateAt }, failed) {
     add,
     addSleep,
     clear,
+    reserve,
+    summon,
     /** The timer that is due first, in program time. */
     next: () => first(false),
     /** The sleep that is due first, as a date. */
@@ -88,6 +107,7 @@ export function createTimers({ now, dateAt }, failed) {
     isDue(id, at) {
       const timer = timers.get(id);
       if (timer === undefined) return false;
+      if (id < 0) return true; // As the record says.
       return timer.parks ? timer.due <= dateAt(at) + DRIFT_MS : timer.due <= at;
     },
     size: () => timers.size,
