@@ -123,6 +123,7 @@ pub fn order(
         parent: None,
         package: None,
         service: None,
+        segment: None,
     })
 }
 
@@ -282,32 +283,70 @@ pub struct Page<'a> {
     pub status: Option<&'a str>,
 }
 
+/// What a page asks for.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) limit: u64,
+    pub(crate) status: Option<Status>,
+    pub(crate) cursor: Option<Cursor>,
+}
+
+impl<'a> Page<'a> {
+    /// The page that parameters of a query ask for.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_request` for one that a list does not have.
+    pub fn of(pairs: &'a [(String, String)]) -> Result<Self, Fault> {
+        let mut page = Self::default();
+        for (name, value) in pairs {
+            match name.as_str() {
+                "limit" => page.limit = Some(value),
+                "cursor" => page.cursor = Some(value),
+                "status" => page.status = Some(value),
+                _ => {
+                    let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+                    let what = "is not a parameter of this list; limit, cursor and status are";
+                    return Err(Fault::invalid(&shown, what));
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// Reads it.
+    pub(crate) fn read(&self) -> Result<Wanted, Fault> {
+        let limit = match self.limit.map(str::parse::<u64>) {
+            None => 20,
+            Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => limit,
+            Some(_) => {
+                return Err(Fault::invalid("limit", format!("must be from 1 to {MAX_PAGE}")));
+            }
+        };
+        let status = match self.status {
+            None => None,
+            Some(word) => Some(Status::parse(word).ok_or_else(|| {
+                let words: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
+                Fault::invalid("status", format!("must be one of {}", words.join(", ")))
+            })?),
+        };
+        let cursor = match self.cursor {
+            None => None,
+            Some(text) => Some(read_cursor(text).ok_or_else(|| {
+                Fault::invalid("cursor", "must be the nextCursor of the page before, unchanged")
+            })?),
+        };
+        Ok(Wanted { limit, status, cursor })
+    }
+}
+
 /// Lists a principal's runs: `{runs: [...], nextCursor?}`.
 ///
 /// # Errors
 ///
 /// `invalid_request` for a bad page; the database.
 pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, Fault> {
-    let limit = match page.limit.map(str::parse::<u64>) {
-        None => 20,
-        Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => limit,
-        Some(_) => {
-            return Err(Fault::invalid("limit", format!("must be from 1 to {MAX_PAGE}")));
-        }
-    };
-    let status = match page.status {
-        None => None,
-        Some(word) => Some(Status::parse(word).ok_or_else(|| {
-            let words: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
-            Fault::invalid("status", format!("must be one of {}", words.join(", ")))
-        })?),
-    };
-    let cursor = match page.cursor {
-        None => None,
-        Some(text) => Some(read_cursor(text).ok_or_else(|| {
-            Fault::invalid("cursor", "must be the nextCursor of the page before, unchanged")
-        })?),
-    };
+    let Wanted { limit, status, cursor } = page.read()?;
     let mut rows =
         table::list(db, principal, status, cursor.as_ref(), limit.saturating_add(1)).await?;
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -352,6 +391,7 @@ fn summary(row: &Row) -> Value {
         "endedAt": row.ended_at,
         "errorCode": row.error_code,
         "errorKind": row.error_kind,
+        "wakeAt": row.wake_at.filter(|_| row.ended_at.is_none()),
     })
 }
 
@@ -417,7 +457,7 @@ async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, 
 
 /// Ends a run in place of an attempt that cannot any more. `taken_at`: the attempt may live, so it
 /// is ended only if its lease ran out before that time.
-async fn end_lost(
+pub(crate) async fn end_lost(
     db: &Db,
     desk: &Desk,
     id: &str,
@@ -497,6 +537,7 @@ fn view_of(
         error_details: fault.map(Fault::to_json),
         approvals: questions,
         rollback_steps: undoable,
+        wake_at: row.wake_at.filter(|_| fault.is_none() && !status.is_final()),
         emitted: &[],
         logs: &lines,
         warnings: &[],

@@ -79,6 +79,11 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
+/// Where work goes that takes longer than the budget of `execute`.
+const LONGER_WORK: &str = "Longer work, and work that waits for hours or for people, goes to \
+     workflow_create({ code, params }), or from a program to workflows.create({ code, params }); follow \
+     it with workflow_run_list and run_get.";
+
 /// What the descriptions say of this deployment, and of what the principal has connected: nothing
 /// that its policy hides.
 async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
@@ -87,7 +92,8 @@ async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
     let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
     sources.extend(table::names(&app.db, principal).await?);
     let budget_ms = app.config.budget_ms(Surface::Execute);
-    Ok(Guide { built_in, sources, longer_work: None, budget_ms })
+    let longer_work = app.has_workflows().then(|| LONGER_WORK.to_owned());
+    Ok(Guide { built_in, sources, longer_work, budget_ms })
 }
 
 async fn run_tool(

@@ -18,12 +18,14 @@ pub mod services;
 pub mod sources;
 pub mod streaming;
 pub mod tokens;
+pub mod workflows;
 
 use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::pages;
 use crate::platform::random;
+use crate::platform::workflows::Workflows;
 use crate::report::desk::{Circumstances, Desk};
 use crate::store::db::Db;
 use serde_json::json;
@@ -46,6 +48,12 @@ pub struct App {
 }
 
 impl App {
+    /// Whether this deployment has an engine of durable runs.
+    #[must_use]
+    pub fn has_workflows(&self) -> bool {
+        Workflows::of(&self.env).is_ok()
+    }
+
     /// What taking up a run needs.
     #[must_use]
     pub fn hands(&self) -> Hands {
@@ -54,6 +62,7 @@ impl App {
             db: Rc::clone(&self.db),
             config: Rc::clone(&self.config),
             desk: Rc::clone(&self.desk),
+            engine: Workflows::of(&self.env).ok(),
         }
     }
 }
@@ -163,6 +172,7 @@ async fn route(
             sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }
         ["v1", "services", rest @ ..] => services::route(&app, req, rest).await,
+        ["v1", "workflows", rest @ ..] => workflows::route(&app, req, rest).await,
         ["v1", "tokens", rest @ ..] => tokens::route(&app, req, rest).await,
         _ => Err(nothing_at(&path)),
     }
@@ -254,7 +264,9 @@ pub fn refusal(fault: &Fault) -> worker::Result<Response> {
         _ => {}
     }
     let body = json!({ "error": fault.to_json() }).to_string();
-    Ok(Response::from_bytes(body.into_bytes())?.with_headers(headers).with_status(fault.status()))
+    // Inside a run the answer is 200 whatever happened; a request that was refused never is.
+    let status = if fault.status() < 400 { 400 } else { fault.status() };
+    Ok(Response::from_bytes(body.into_bytes())?.with_headers(headers).with_status(status))
 }
 
 /// A fault of ours under a fresh correlation id.

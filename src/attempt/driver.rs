@@ -137,6 +137,7 @@ fn invocation_of(attempt: &Attempt) -> Result<String, Fault> {
             "service": service.name, "stretch": service.stretch, "woken": service.woken,
         })),
         "export": order.package.as_ref().map(|package| &package.export),
+        "parkMs": order.segment.as_ref().map(|segment| segment.park_ms),
     })
     .to_string();
     let head = head.strip_suffix('}').unwrap_or_default();
@@ -396,7 +397,11 @@ impl Attempt {
                 Some(Event::Loaded)
             }
             Kind::Quiet => {
-                self.people.quiet(now_ms().saturating_add(self.order.hold_ms), reply);
+                let segment = self.order.segment.as_ref();
+                // On any other surface no sleep parks, whatever a harness says.
+                let wake_at = segment.zip(message.until).map(|(of, until)| of.wake_at(until));
+                let until = now_ms().saturating_add(self.order.hold_ms);
+                self.people.quiet(until, wake_at, reply);
                 Some(Event::Quiet)
             }
         }

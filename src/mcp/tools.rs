@@ -12,6 +12,9 @@ mod service_status;
 mod service_stop;
 mod tool_describe;
 mod tool_search;
+mod workflow_cancel;
+mod workflow_create;
+mod workflow_run_list;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -24,13 +27,16 @@ pub use service_start::ServiceStart;
 pub use service_status::ServiceStatus;
 pub use service_stop::ServiceStop;
 pub use tool_describe::ToolDescribe;
+pub use workflow_cancel::WorkflowCancel;
+pub use workflow_create::WorkflowCreate;
+pub use workflow_run_list::WorkflowRunList;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
 use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 15] = [
     execute::NAME,
     tool_search::NAME,
     tool_describe::NAME,
@@ -43,6 +49,9 @@ const NAMES: [&str; 12] = [
     service_stop::NAME,
     service_status::NAME,
     run_rollback::NAME,
+    workflow_create::NAME,
+    workflow_run_list::NAME,
+    workflow_cancel::NAME,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -86,6 +95,12 @@ pub enum Tool {
     ServiceStatus(ServiceStatus),
     /// Undoes what a run did.
     RunRollback(RunRollback),
+    /// Starts a durable run.
+    WorkflowCreate(WorkflowCreate),
+    /// Lists durable runs.
+    WorkflowRunList(WorkflowRunList),
+    /// Ends a durable run.
+    WorkflowCancel(WorkflowCancel),
 }
 
 /// Why a call is none.
@@ -118,6 +133,11 @@ impl Tool {
             service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
             service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
             run_rollback::NAME => RunRollback::read(arguments()).map(Self::RunRollback),
+            workflow_create::NAME => WorkflowCreate::read(arguments()).map(Self::WorkflowCreate),
+            workflow_run_list::NAME => {
+                WorkflowRunList::read(arguments()).map(Self::WorkflowRunList)
+            }
+            workflow_cancel::NAME => WorkflowCancel::read(arguments()).map(Self::WorkflowCancel),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -134,6 +154,9 @@ impl Tool {
             Self::ToolSearch(_) => tool_search::NAME,
             Self::ToolDescribe(_) => tool_describe::NAME,
             Self::RunRollback(_) => run_rollback::NAME,
+            Self::WorkflowCreate(_) => workflow_create::NAME,
+            Self::WorkflowRunList(_) => workflow_run_list::NAME,
+            Self::WorkflowCancel(_) => workflow_cancel::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
             Self::ServiceStart(_) => service_start::NAME,
@@ -154,8 +177,13 @@ impl Tool {
             | Self::ToolSearch(_)
             | Self::ToolDescribe(_)
             | Self::ServiceStart(_)
-            | Self::ServiceStop(_) => "execute",
-            Self::RunGet(_) | Self::RunList(_) | Self::ServiceStatus(_) => "runs",
+            | Self::ServiceStop(_)
+            | Self::WorkflowCreate(_)
+            | Self::WorkflowCancel(_) => "execute",
+            Self::RunGet(_)
+            | Self::RunList(_)
+            | Self::ServiceStatus(_)
+            | Self::WorkflowRunList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }
@@ -181,6 +209,9 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         service_stop::definition(),
         service_status::definition(),
         run_rollback::definition(),
+        workflow_create::definition(),
+        workflow_run_list::definition(),
+        workflow_cancel::definition(),
     ]
 }
 

@@ -3,6 +3,7 @@
 use super::db::{Db, Statement, StoreError};
 use super::permits::Permits;
 use super::runs::LEASE_MS;
+use crate::run::outcome::Status;
 use crate::sql;
 use serde::Deserialize;
 
@@ -109,14 +110,29 @@ pub async fn text(db: &Db, run: &str) -> Result<(String, u64), StoreError> {
     }
 }
 
-/// Ends an attempt without ending its run.
+/// Puts a journal in the place of the one that is stored: whole lines of text.
 #[must_use]
-pub fn park(run: &str, fence: u64) -> Statement {
-    sql!(
-        "UPDATE runs SET status = 'waiting_approval', lease_until = 0
-         WHERE id = ?1 AND fence = ?2 AND status = 'running'",
+pub fn rewrite(run: &str, fence: u64, text: &str) -> Vec<Statement> {
+    let mut statements = vec![sql!(
+        "DELETE FROM journal WHERE run_id = ?1
+           AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
         run,
         fence
+    )];
+    statements.extend(append(run, fence, 0, text));
+    statements
+}
+
+/// Ends an attempt without ending its run, which goes on by itself at `wake_at`.
+#[must_use]
+pub fn park(run: &str, fence: u64, status: Status, wake_at: Option<u64>) -> Statement {
+    sql!(
+        "UPDATE runs SET status = ?3, lease_until = 0, wake_at = ?4
+         WHERE id = ?1 AND fence = ?2 AND status = 'running'",
+        run,
+        fence,
+        status.as_str(),
+        wake_at
     )
 }
 
@@ -140,14 +156,15 @@ pub async fn claim(
     let lost = sql!(
         "UPDATE recordings SET losses = losses + 1
          WHERE run_id = ?1 AND EXISTS (SELECT 1 FROM runs
-           WHERE id = ?1 AND status = 'running' AND lease_until < ?2)",
+           WHERE id = ?1 AND status = 'running' AND lease_until < ?2
+             AND surface <> 'workflow')",
         run,
         now
     );
     db.run(&lost).await?;
     let statement = sql!(
         "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?3
-         WHERE id = ?1
+         WHERE id = ?1 AND surface <> 'workflow'
            AND (status = 'waiting_approval' AND (EXISTS (SELECT 1 FROM approvals
                   WHERE run_id = ?1 AND used = 0
                     AND (state IN ('allowed', 'declined', 'expired') OR expires_at <= ?2))
@@ -248,13 +265,17 @@ pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
         losses: u64,
     }
     let statement = sql!(
-        "SELECT losses FROM recordings
+        "SELECT CASE WHEN EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1) THEN 0
+                ELSE losses END AS losses
+         FROM recordings
          WHERE run_id = ?1
            AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
              OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
+             OR EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1)
              OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0))",
         run
     );
+    // A workflow's attempts are counted by itself.
     Ok(db.first::<Losses>(&statement).await?.is_some_and(|row| row.losses < MAX_LOSSES))
 }
 

@@ -21,3 +21,4 @@ pub mod sources;
 pub mod states;
 pub mod storage;
 pub mod tokens;
+pub mod workflows;

@@ -235,6 +235,8 @@ pub struct Row {
     pub error_code: Option<String>,
     /// Kind of its error.
     pub error_kind: Option<String>,
+    /// When it goes on by itself.
+    pub wake_at: Option<u64>,
 }
 
 /// A principal's run. Somebody else's run gives the same answer as none.
@@ -245,7 +247,7 @@ pub struct Row {
 pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1 AND principal = ?2",
         id,
         principal
@@ -261,7 +263,7 @@ pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, Sto
 pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1",
         id
     );
@@ -294,7 +296,7 @@ pub async fn list(
     let statement = match status {
         None => sql!(
             "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -304,7 +306,7 @@ pub async fn list(
         ),
         Some(status) => sql!(
             "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND status = ?5 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -354,7 +356,7 @@ pub async fn logged(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
 pub async fn lost(db: &Db, now: u64, limit: u64) -> Result<Vec<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+                error_code, error_kind, wake_at
          FROM runs WHERE status = 'running' AND lease_until < ?1 ORDER BY lease_until LIMIT ?2",
         now,
         limit

@@ -39,6 +39,7 @@ use crate::store::db::Db;
 use crate::tools::calls::Sources;
 use crate::tools::policy::{Declared, Policy};
 use crate::tools::source::Later;
+use crate::workflows::program::{self, Maker};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -81,6 +82,7 @@ pub struct Tools {
     config: Rc<Config>,
     service: Option<service::Service>,
     nested: Option<Nested>,
+    workflows: Option<Maker>,
     sources: Sources,
     policy: Rc<Policy>,
     caller: Caller,
@@ -120,8 +122,17 @@ impl Tools {
         let sources =
             Sources::of(Rc::clone(&db), Rc::clone(&config), Later::of(ctx), &caller.principal);
         let emitted = emit::Emitted::default();
-        let policy = Rc::default();
-        Ok(Self { db, config, service, nested: None, sources, policy, caller, emitted })
+        Ok(Self {
+            db,
+            config,
+            service,
+            nested: None,
+            workflows: None,
+            sources,
+            policy: Rc::default(),
+            caller,
+            emitted,
+        })
     }
 
     /// The same, and packages can be invoked.
@@ -136,10 +147,16 @@ impl Tools {
         Self { policy, ..self }
     }
 
+    /// The same, and workflows can be created.
+    #[must_use]
+    pub fn with_workflows(self, workflows: Maker) -> Self {
+        Self { workflows: Some(workflows), ..self }
+    }
+
     /// Whether a path has to be looked up before a call of it is decided about.
     #[must_use]
     pub fn is_to_prepare(&self, path: &str) -> bool {
-        !is_built_in(path) && (path != nested::PATH || self.nested.is_none())
+        !is_built_in(path) && !Maker::has(path) && (path != nested::PATH || self.nested.is_none())
     }
 
     /// Looks a tool up and holds the arguments against what it takes. What only a service binding
@@ -174,8 +191,7 @@ impl Tools {
     /// source's tool it is known once it is prepared.
     #[must_use]
     pub fn only_reads(&self, path: &str) -> bool {
-        BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
-            || self.sources.known(path).is_some_and(|tool| tool.reads())
+        reads().contains(&path) || self.sources.known(path).is_some_and(|tool| tool.reads())
     }
 
     /// What a tool says of itself. A service says nothing.
@@ -206,6 +222,7 @@ impl Tools {
     #[must_use]
     pub fn is_repeatable(&self, path: &str) -> bool {
         self.only_reads(path)
+            || Maker::has(path)
             || self.nested.is_some() && path == nested::PATH
             || self.sources.known(path).is_some_and(|tool| tool.repeatable())
     }
@@ -235,6 +252,10 @@ impl Tools {
                 let found = find::describe(&self.db, &self.caller.principal, &wanted.path).await?;
                 tagged(path, &found)
             }
+            _ if Maker::has(path) => match &self.workflows {
+                Some(workflows) => workflows.call(n, path, arguments).await,
+                None => return Err(self.unknown(path).await?),
+            },
             nested::PATH if self.nested.is_some() => {
                 let Some(nested) = &self.nested else { return Err(self.unknown(path).await?) };
                 match nested.invoke(n, arguments).await? {
@@ -292,14 +313,14 @@ fn tagged(path: &str, plain: &str) -> Result<String, Fault> {
 /// What a tool says of itself, as far as that is known without asking its source.
 #[must_use]
 pub fn declared(path: &str) -> Declared {
-    let reads = BUILT_IN.iter().any(|(name, reads)| *name == path && *reads);
-    if reads { Declared::ReadOnly } else { Declared::Unknown }
+    if reads().contains(&path) { Declared::ReadOnly } else { Declared::Unknown }
 }
 
 /// The built-in tools whose calls only read.
 #[must_use]
 pub fn reads() -> Vec<&'static str> {
-    BUILT_IN.iter().filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
+    let built_in = BUILT_IN.iter().chain(&program::PATHS);
+    built_in.filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
 }
 
 /// The built-in tools that a policy does not hide.
@@ -314,7 +335,11 @@ fn is_built_in(path: &str) -> bool {
 /// No tool has the name; the nearest of those that exist are named, but for those that are hidden.
 #[must_use]
 pub fn not_found(path: &str, others: &[String], policy: &Policy) -> Fault {
-    let others = others.iter().map(String::as_str).filter(|name| !policy.hides(name));
+    let others = program::PATHS
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(others.iter().map(String::as_str))
+        .filter(|name| !policy.hides(name));
     let known = built_in(policy).map(|name: &str| name).chain(others);
     let near = names::nearest(path, known, 3);
     let message = if near.is_empty() {
