@@ -22,7 +22,7 @@ use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
 use crate::store::{approvals, dispatches, followed, journal};
 use crate::tools;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -41,7 +41,8 @@ const SWEEP_AT_ONCE: u64 = 50;
 pub struct RunRequest {
     /// The program.
     pub code: String,
-    /// Its parameters; `{}` without.
+    /// Its parameters; `{}` without. `null` is a value.
+    #[serde(default, deserialize_with = "present")]
     pub params: Option<Box<RawValue>>,
     /// A budget below the surface's own.
     pub budget_ms: Option<Value>,
@@ -49,6 +50,19 @@ pub struct RunRequest {
     pub label: Option<String>,
     /// Limits below the surface's own.
     pub limits: Option<Value>,
+}
+
+/// A field that is there, `null` included: `Option` alone takes `null` for absent.
+///
+/// # Errors
+///
+/// When the value is of another form.
+pub fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
 }
 
 /// Validates a request into an order.

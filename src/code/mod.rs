@@ -4,6 +4,7 @@
 //! `docs/sandbox.md` describes and puts the guard into it. All of it is edits to the author's own
 //! text ([`edits`]): no line moves, and every position leads back. Nothing is loaded or run here.
 
+mod counting;
 mod edits;
 mod erase;
 mod form;

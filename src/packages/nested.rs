@@ -14,7 +14,7 @@ use crate::platform::exports::{HangUp, hang_up};
 use crate::run::outcome::{Question, Status};
 use crate::run::surface::Surface;
 use crate::run::value;
-use crate::runs;
+use crate::runs::{self, present};
 use crate::store::{followed, runs as runs_table};
 use crate::tools::{Came, Waiting, failed, unfit};
 use futures_channel::oneshot;
@@ -65,6 +65,7 @@ impl std::fmt::Debug for Nested {
 #[derive(Deserialize)]
 struct Call {
     name: String,
+    #[serde(default, deserialize_with = "present")]
     params: Option<Box<RawValue>>,
     #[serde(default)]
     options: Options,

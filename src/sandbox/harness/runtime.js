@@ -87,7 +87,11 @@ export function createRuntime({ attempt, calls, console, params, run, stop, park
     fetch: createFetch(attempt, calls),
     packages: freeze({
       invoke: (/** @type {any} */ name, /** @type {any} */ given, /** @type {any} */ options) =>
-        call("packages.invoke", { name, params: given ?? {}, options: options ?? {} }),
+        call("packages.invoke", {
+          name,
+          params: given === undefined ? {} : given,
+          options: options ?? {},
+        }),
     }),
     workflows: freeze({
       create: (/** @type {any} */ workflow) => call("workflows.create", workflow),
