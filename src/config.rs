@@ -47,7 +47,7 @@ pub struct Config {
     pub permit_wait_ms: u64,
     /// `HOLDFAST_LEDGER_RETENTION_MS`: how long an idempotency key is kept after its request.
     pub ledger_retention_ms: u64,
-    budgets: [(Surface, u64); 3],
+    budgets: [(Surface, u64); 4],
 }
 
 impl Config {
@@ -144,6 +144,7 @@ impl Config {
                 budget(Surface::Execute, "HOLDFAST_BUDGET_EXECUTE_MS")?,
                 budget(Surface::Invocation, "HOLDFAST_BUDGET_INVOCATION_MS")?,
                 budget(Surface::Workflow, "HOLDFAST_BUDGET_WORKFLOW_MS")?,
+                budget(Surface::Service, "HOLDFAST_BUDGET_SERVICE_MS")?,
             ],
         })
     }

@@ -16,6 +16,7 @@ use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::sandbox::isolate::Isolate;
 use crate::sandbox::warm_worker::{WarmWorker, Which};
+use crate::services;
 use crate::store::db::Db;
 use crate::tools::source::Later;
 use crate::tools::{Caller, Tools, connect, vault};
@@ -51,7 +52,7 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 }
 
 /// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
-/// decided about, forgets keys that have had their time.
+/// decided about, keeps services at work, forgets keys that have had their time.
 ///
 /// # Errors
 ///
@@ -73,7 +74,9 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
             later: Later::of(Rc::clone(&ctx)),
         };
         let desk = Rc::clone(&desk);
-        approvals::sweep(&Hands { ctx, db: Rc::clone(&db), config, desk }).await?;
+        let hands = Hands { ctx, db: Rc::clone(&db), config, desk };
+        approvals::sweep(&hands).await?;
+        services::sweep(&hands).await?;
         sources.sweep().await?;
         ledger::prune(&db, retention_ms).await
     }

@@ -221,7 +221,7 @@ proptest! {
     fn any_arguments(
         tool in select(vec![
             "execute", "tool_search", "tool_describe", "run_get", "run_list", "package_list",
-            "package_invoke", "resume",
+            "package_invoke", "resume", "service_start", "service_stop", "service_status",
         ]),
         arguments in json_value(),
         cut in option::of(0_usize..400),

@@ -73,6 +73,9 @@ fn the_list_is_in_order_and_each_tool_is_whole() {
         "package_list",
         "package_invoke",
         "resume",
+        "service_start",
+        "service_stop",
+        "service_status",
     ];
     assert_eq!(names, expected);
     for tool in &tools {
@@ -353,6 +356,6 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
         error["data"]["nextStep"]
             .as_str()
             .unwrap()
-            .contains("execute, tool_search, tool_describe, run_get, run_list, package_list, package_invoke, resume")
+            .contains("execute, tool_search, tool_describe, run_get, run_list, package_list, package_invoke, resume, service_start, service_stop, service_status")
     );
 }

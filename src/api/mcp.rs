@@ -2,7 +2,7 @@
 //! checked, is [`crate::mcp`]'s.
 
 use super::streaming::{self, Framing, RunAnswer};
-use super::{App, auth, body, internal, ledger};
+use super::{App, auth, body, internal, ledger, mcp_answers};
 use crate::approvals::{self, Wait};
 use crate::attempt::Order;
 use crate::auth::Principal;
@@ -14,12 +14,10 @@ use crate::mcp::{
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
-use crate::run::outcome::Status;
 use crate::run::surface::Surface;
-use crate::runs::{self, Page, RunRequest};
+use crate::runs::{self, RunRequest};
 use crate::store::sources as table;
 use crate::store::states;
-use crate::tools::find;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -96,6 +94,8 @@ async fn run_tool(
 ) -> Result<Response, Fault> {
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        Tool::ServiceStart(start) => Some(Target::read(&start.name)),
+        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
         _ => None,
     };
     let scope = match &target {
@@ -130,12 +130,6 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::PackageList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let (limit, cursor) = (limit.as_deref(), list.cursor.as_deref());
-            let found = packages::list(&app.db, &principal.name, limit, cursor).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::PackageInvoke(invoke) => {
             let Some(Ok(target)) = target else {
                 return Err(internal("an invocation without a target"));
@@ -145,33 +139,15 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::ToolSearch(search) => {
-            let found = find::search(&app.db, &principal.name, &search).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
-        Tool::ToolDescribe(describe) => {
-            let found = find::describe(&app.db, &principal.name, &describe.path).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
-        Tool::RunGet(get) => {
-            let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::Resume(resume) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
             let came =
                 approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
             told(streaming::look(came).await, None, call.reply)
         }
-        Tool::RunList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let page = Page {
-                limit: limit.as_deref(),
-                cursor: list.cursor.as_deref(),
-                status: list.status.map(Status::as_str),
-            };
-            let found = runs::list(&app.db, &principal.name, &page).await;
-            respond(call.reply.answer(&found.and_then(look)))
+        tool => {
+            let answered = mcp_answers::of(app, principal, tool, &origin).await;
+            respond(call.reply.answer(&answered.and_then(look)))
         }
     }
 }
@@ -191,7 +167,15 @@ async fn invocation(
     };
     let key = invoke.idempotency_key;
     let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
-    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        principal,
+        target,
+        (Surface::Invocation, wanted),
+        now_ms(),
+    )
+    .await?;
     Ok(Order { claim, ..order })
 }
 

@@ -300,6 +300,20 @@ catalogue! {
         shape: "The call of {tool} is {state} already; that stands.",
         next: "Read what stands in the error's approval and run. A decision is not changed; cancel the run to stop what follows.",
     }
+    /// The package declares no such service, or it was never started.
+    ServiceNotFound = "HF_E1030" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such service",
+        shape: "The package {package} declares no service {name}; it declares {services}.",
+        next: "Look at the services of the package with GET /v1/packages/{name} or package_list; start one with service_start.",
+    }
+    /// The service is at work with other parameters.
+    ServiceStands = "HF_E1031" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The service is started already",
+        shape: "{service} is started already, with other parameters or another version.",
+        next: "Stop the service and wait for its end, then start it with what is wanted.",
+    }
     /// A variable or binding is missing or wrong.
     ConfigurationInvalid = "HF_E1050" {
         ConfigurationInvalid, Ours, 503, FixConfiguration, No,

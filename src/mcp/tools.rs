@@ -6,6 +6,9 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod service_start;
+mod service_status;
+mod service_stop;
 mod tool_describe;
 mod tool_search;
 
@@ -15,6 +18,9 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use service_start::ServiceStart;
+pub use service_status::ServiceStatus;
+pub use service_stop::ServiceStop;
 pub use tool_describe::ToolDescribe;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
@@ -22,7 +28,7 @@ use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 11] = [
     execute::NAME,
     tool_search::NAME,
     tool_describe::NAME,
@@ -31,6 +37,9 @@ const NAMES: [&str; 8] = [
     package_list::NAME,
     package_invoke::NAME,
     resume::NAME,
+    service_start::NAME,
+    service_stop::NAME,
+    service_status::NAME,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -64,6 +73,12 @@ pub enum Tool {
     ToolSearch(Search),
     /// Says how one is called.
     ToolDescribe(ToolDescribe),
+    /// Has a service kept at work.
+    ServiceStart(ServiceStart),
+    /// Asks a service to stop.
+    ServiceStop(ServiceStop),
+    /// Looks at services.
+    ServiceStatus(ServiceStatus),
 }
 
 /// Why a call is none.
@@ -92,6 +107,9 @@ impl Tool {
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
             tool_search::NAME => tool_search::read(arguments()).map(Self::ToolSearch),
             tool_describe::NAME => ToolDescribe::read(arguments()).map(Self::ToolDescribe),
+            service_start::NAME => ServiceStart::read(arguments()).map(Self::ServiceStart),
+            service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
+            service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -109,11 +127,14 @@ impl Tool {
             Self::ToolDescribe(_) => tool_describe::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
+            Self::ServiceStart(_) => service_start::NAME,
+            Self::ServiceStop(_) => service_stop::NAME,
+            Self::ServiceStatus(_) => service_status::NAME,
         }
     }
 
-    /// The scope that a token needs for it. An invocation needs that of its export, which `execute`
-    /// covers.
+    /// The scope that a token needs for it. An invocation needs that of its export, and a service its
+    /// own, which `execute` covers.
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
@@ -121,8 +142,10 @@ impl Tool {
             | Self::PackageInvoke(_)
             | Self::Resume(_)
             | Self::ToolSearch(_)
-            | Self::ToolDescribe(_) => "execute",
-            Self::RunGet(_) | Self::RunList(_) => "runs",
+            | Self::ToolDescribe(_)
+            | Self::ServiceStart(_)
+            | Self::ServiceStop(_) => "execute",
+            Self::RunGet(_) | Self::RunList(_) | Self::ServiceStatus(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }
@@ -144,6 +167,9 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         package_list::definition(),
         package_invoke::definition(),
         resume::definition(),
+        service_start::definition(),
+        service_stop::definition(),
+        service_status::definition(),
     ]
 }
 

@@ -12,6 +12,7 @@ pub mod permits;
 pub mod policies;
 pub mod runs;
 pub mod secrets;
+pub mod services;
 pub mod sources;
 pub mod states;
 pub mod storage;

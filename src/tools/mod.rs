@@ -3,6 +3,7 @@
 //! Every tool takes one object and gives one value, both as tagged JSON. What a tool fails with
 //! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
 
+pub mod alarm;
 pub mod calls;
 pub mod connect;
 pub mod egress;
@@ -91,6 +92,7 @@ pub(crate) const BUILT_IN: &[(&str, bool)] = &[
     ("emit", true),
     ("http.fetch", false),
     (find::SEARCH, true),
+    ("service.alarm", false),
     ("storage.delete", false),
     ("storage.get", true),
     ("storage.list", true),
@@ -195,6 +197,7 @@ impl Tools {
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
             "http.fetch" => http::fetch(&self.db, &self.config, &self.caller, arguments).await,
+            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).await,
             find::SEARCH => {
                 let wanted: find::Search = read(path, arguments)?;
                 let found = find::search(&self.db, &self.caller.principal, &wanted).await?;
