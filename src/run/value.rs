@@ -523,7 +523,9 @@ fn escape(node: &Node<'_>, out: &mut String) {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-fn encode_base64(bytes: &[u8]) -> String {
+/// Bytes as Base64, padded.
+#[must_use]
+pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
     for chunk in bytes.chunks(3) {
         let byte = |i: usize| chunk.get(i).map_or(0, |byte| u32::from(*byte));

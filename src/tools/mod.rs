@@ -13,9 +13,12 @@ pub mod names;
 pub mod naming;
 pub mod openapi;
 pub mod policy;
+pub mod ranking;
 pub mod schema;
 pub mod service;
 pub mod storage;
+pub mod typescript;
+pub mod yaml;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
