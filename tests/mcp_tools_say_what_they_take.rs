@@ -71,13 +71,13 @@ fn the_list_is_in_order_and_each_tool_is_whole() {
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let expected = [
         "execute",
-        "tool_search",
-        "tool_describe",
         "run_get",
         "run_list",
         "package_list",
         "package_invoke",
         "resume",
+        "tool_search",
+        "tool_describe",
         "service_start",
         "service_stop",
         "service_status",
@@ -365,6 +365,6 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
         error["data"]["nextStep"]
             .as_str()
             .unwrap()
-            .contains("execute, tool_search, tool_describe, run_get, run_list, package_list, package_invoke, resume, service_start, service_stop, service_status, workflow_create, workflow_run_list, workflow_cancel")
+            .contains("execute, run_get, run_list, package_list, package_invoke, resume, tool_search, tool_describe, service_start, service_stop, service_status, run_rollback, workflow_create, workflow_run_list, workflow_cancel")
     );
 }

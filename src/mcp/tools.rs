@@ -38,13 +38,13 @@ use serde_json::{Value, value::RawValue};
 /// The names of the tools, in the order in which they are listed.
 const NAMES: [&str; 15] = [
     execute::NAME,
-    tool_search::NAME,
-    tool_describe::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
     package_invoke::NAME,
     resume::NAME,
+    tool_search::NAME,
+    tool_describe::NAME,
     service_start::NAME,
     service_stop::NAME,
     service_status::NAME,
@@ -198,13 +198,13 @@ fn statuses() -> Vec<&'static str> {
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
     vec![
         execute::definition(guide),
-        tool_search::definition(),
-        tool_describe::definition(),
         run_get::definition(),
         run_list::definition(),
         package_list::definition(),
         package_invoke::definition(),
         resume::definition(),
+        tool_search::definition(),
+        tool_describe::definition(),
         service_start::definition(),
         service_stop::definition(),
         service_status::definition(),

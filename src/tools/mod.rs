@@ -19,6 +19,7 @@ pub mod names;
 pub mod naming;
 pub mod openapi;
 pub mod policy;
+pub mod ranking;
 pub mod retry;
 pub mod schema;
 pub mod secret;
@@ -26,8 +27,9 @@ pub mod service;
 pub mod source;
 pub mod storage;
 pub mod turns;
+pub mod typescript;
 pub mod vault;
-pub mod words;
+pub mod yaml;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
@@ -289,7 +291,7 @@ impl Tools {
 
     async fn unknown(&self, path: &str) -> Result<Fault, Fault> {
         let near = find::nearest(&self.db, &self.caller.principal, &self.policy, path).await?;
-        Ok(not_found(path, &near, &self.policy))
+        Ok(not_found_but(path, near))
     }
 }
 
@@ -341,7 +343,13 @@ pub fn not_found(path: &str, others: &[String], policy: &Policy) -> Fault {
         .chain(others.iter().map(String::as_str))
         .filter(|name| !policy.hides(name));
     let known = built_in(policy).map(|name: &str| name).chain(others);
-    let near = names::nearest(path, known, 3);
+    let near = names::nearest(path, known, 3).into_iter().map(str::to_owned).collect();
+    not_found_but(path, near)
+}
+
+/// No tool has the name; those that may be meant.
+#[must_use]
+pub fn not_found_but(path: &str, near: Vec<String>) -> Fault {
     let message = if near.is_empty() {
         format!("There is no tool {path}.")
     } else {
@@ -364,6 +372,22 @@ pub fn failed(path: &str, name: Option<&str>, message: &str, code: Option<&str>)
     Fault::new(Code::ToolFailed, format!("{path}: {said}{suffix}"))
         .with("tool", path)
         .with("thrown", Value::Object(thrown))
+}
+
+/// What a service answered to a tool's call, or what it failed with.
+///
+/// # Errors
+///
+/// `tool_failed`, with what the service said as the error's `data`.
+pub fn answered(path: &str, answer: Result<String, exchange::ToolError>) -> Result<String, Fault> {
+    answer.map_err(|error| {
+        let mut fault = failed(path, Some(error.name), &error.message, error.code.as_deref());
+        let data = serde_json::from_str::<Value>(&error.data).unwrap_or_default();
+        if let Some(thrown) = fault.details.get_mut("thrown").and_then(Value::as_object_mut) {
+            thrown.insert("data".to_owned(), data);
+        }
+        fault
+    })
 }
 
 /// Arguments that do not fit; `what` names the path in the arguments.
