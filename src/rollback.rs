@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::ledger;
 use crate::platform::clock::now_ms;
-use crate::run::journal::Journal;
+use crate::run::journal::{Call, Journal};
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
@@ -37,7 +37,7 @@ const PROGRAM: &str = include_str!("rollback.js");
 /// The database.
 pub async fn plan(db: &Db, principal: &str, journal: &Journal) -> Result<Vec<Undo>, StoreError> {
     // Most runs that fail have changed nothing: they cost no look at the database.
-    if !journal.calls().iter().any(|call| call.is_started()) {
+    if !journal.calls().iter().any(Call::is_started) {
         return Ok(Vec::new());
     }
     Ok(compensations::of(db, principal).await?.plan(journal))

@@ -431,12 +431,11 @@ async fn end_lost(
         writes_as = fence.saturating_add(1);
     }
     statements.push(approvals::drop_open(id, writes_as, now));
-    match undoable {
-        None => statements.extend(journal::forget(id, writes_as)),
-        Some(_) => {
-            let until = now.saturating_add(rollback::KEPT_MS);
-            statements.push(journal::keep(id, writes_as, until));
-        }
+    if undoable.is_some() {
+        let until = now.saturating_add(rollback::KEPT_MS);
+        statements.push(journal::keep(id, writes_as, until));
+    } else {
+        statements.extend(journal::forget(id, writes_as));
     }
     statements.extend(table::end(&table::Ending {
         id,

@@ -57,7 +57,7 @@ test("a token that runs programs changes no policy, no token and no secret", asy
     const init = { method: String(method), token: agent };
     const answer = await w.json(String(place), body, init);
     assert.equal(answer.status, 403, `${method} ${place}`);
-    assert.equal(answer.body.error.kind, "scope_missing", `${method} ${place}`);
+    assert.equal(answer.body.error.code, "HF_E1503", `${method} ${place}`);
   }
   const rules = (await w.json("/v1/policies", undefined, { token: p.rules })).body.own;
   assert.equal(rules.length, 3, "the rules stand");
@@ -146,17 +146,17 @@ test("the description of execute names no blocked tool", async () => {
 test("a call that cannot be made is refused before anybody is asked about it", async () => {
   const rules = [{ pattern: "*", action: "ask" }];
   const p = await principal(w, rules);
-  for (const [call, kind] of [
-    [`tools.storage.delete({ kee: "a" })`, "invalid_arguments"],
-    [`tools.storage.set({ key: "", value: 1 })`, "invalid_arguments"],
-    [`tools.storage.list({ limit: 0 })`, "invalid_arguments"],
-    [`tools.http.fetch({ url: "no address" })`, "invalid_arguments"],
-    [`tools.http.fetch({ url: "https://elsewhere.example/" })`, "policy_blocked"],
-    [`tools.packages.invoke({ name: 7 })`, "invalid_arguments"],
+  for (const [call, code] of [
+    [`tools.storage.delete({ kee: "a" })`, "HF_E1603"],
+    [`tools.storage.set({ key: "", value: 1 })`, "HF_E1603"],
+    [`tools.storage.list({ limit: 0 })`, "HF_E1603"],
+    [`tools.http.fetch({ url: "no address" })`, "HF_E1603"],
+    [`tools.http.fetch({ url: "https://elsewhere.example/" })`, "HF_E1404"],
+    [`tools.packages.invoke({ name: 7 })`, "HF_E1603"],
   ]) {
     const run = await p.run(`await ${call}`);
     assert.equal(run.status, "failed", `${call}: ${JSON.stringify(run)}`);
-    assert.equal(run.errorDetails.kind, kind, call);
+    assert.equal(run.errorDetails.code, code, call);
   }
   assert.deepEqual(await p.approvals(), []);
   const asked = await p.run(`await tools.storage.delete({ key: "a" })`);

@@ -41,12 +41,11 @@ impl Attempt {
             self.recorder.push([store::park(run, fence)]);
         } else {
             self.recorder.push([approvals::drop_open(run, fence, now)]);
-            match undoable {
-                None => self.recorder.push(store::forget(run, fence)),
-                Some(_) => {
-                    let until = now.saturating_add(rollback::KEPT_MS);
-                    self.recorder.push([store::keep(run, fence, until)]);
-                }
+            if undoable.is_some() {
+                let until = now.saturating_add(rollback::KEPT_MS);
+                self.recorder.push([store::keep(run, fence, until)]);
+            } else {
+                self.recorder.push(store::forget(run, fence));
             }
             self.recorder.push(runs::end(&runs::Ending {
                 id: run,
