@@ -122,6 +122,7 @@ pub fn order(
         claim: None,
         parent: None,
         package: None,
+        service: None,
     })
 }
 
@@ -506,7 +507,7 @@ fn ended_as(fault: &Fault) -> Status {
 }
 
 fn surface_of(word: &str) -> Surface {
-    [Surface::Invocation, Surface::Workflow]
+    [Surface::Invocation, Surface::Workflow, Surface::Service]
         .into_iter()
         .find(|surface| surface.as_str() == word)
         .unwrap_or(Surface::Execute)

@@ -2,7 +2,7 @@
 //! checked, is [`crate::mcp`]'s.
 
 use super::streaming::{self, Framing, RunAnswer};
-use super::{App, auth, body, internal, ledger};
+use super::{App, auth, body, internal, ledger, mcp_answers};
 use crate::approvals::{self, Wait};
 use crate::attempt::Order;
 use crate::auth::Principal;
@@ -15,9 +15,9 @@ use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
 use crate::rollback;
-use crate::run::outcome::Status;
 use crate::run::surface::Surface;
-use crate::runs::{self, Page, RunRequest};
+use crate::runs::{self, RunRequest};
+use crate::store::sources as table;
 use crate::store::{policies, states};
 use crate::tools;
 use worker::{Headers, Request, Response};
@@ -79,16 +79,15 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment to a principal: nothing that its policy hides.
+/// What the descriptions say of this deployment, and of what the principal has connected: nothing
+/// that its policy hides.
 async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
     let policy = policies::of(&app.db, principal).await?;
     let built_in = tools::built_in(&policy).map(str::to_owned).collect();
-    Ok(Guide {
-        built_in,
-        sources: app.config.tools_service.iter().cloned().collect(),
-        longer_work: None,
-        budget_ms: app.config.budget_ms(Surface::Execute),
-    })
+    let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
+    sources.extend(table::names(&app.db, principal).await?);
+    let budget_ms = app.config.budget_ms(Surface::Execute);
+    Ok(Guide { built_in, sources, longer_work: None, budget_ms })
 }
 
 async fn run_tool(
@@ -100,6 +99,8 @@ async fn run_tool(
 ) -> Result<Response, Fault> {
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        Tool::ServiceStart(start) => Some(Target::read(&start.name)),
+        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
         _ => None,
     };
     let scope = match &target {
@@ -134,12 +135,6 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::PackageList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let (limit, cursor) = (limit.as_deref(), list.cursor.as_deref());
-            let found = packages::list(&app.db, &principal.name, limit, cursor).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::PackageInvoke(invoke) => {
             let Some(Ok(target)) = target else {
                 return Err(internal("an invocation without a target"));
@@ -148,10 +143,6 @@ async fn run_tool(
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
-        }
-        Tool::RunGet(get) => {
-            let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
-            respond(call.reply.answer(&found.and_then(look)))
         }
         Tool::Resume(resume) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
@@ -166,15 +157,9 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::RunList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let page = Page {
-                limit: limit.as_deref(),
-                cursor: list.cursor.as_deref(),
-                status: list.status.map(Status::as_str),
-            };
-            let found = runs::list(&app.db, &principal.name, &page).await;
-            respond(call.reply.answer(&found.and_then(look)))
+        tool => {
+            let answered = mcp_answers::of(app, principal, tool, &origin).await;
+            respond(call.reply.answer(&answered.and_then(look)))
         }
     }
 }
@@ -194,7 +179,15 @@ async fn invocation(
     };
     let key = invoke.idempotency_key;
     let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
-    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        principal,
+        target,
+        (Surface::Invocation, wanted),
+        now_ms(),
+    )
+    .await?;
     Ok(Order { claim, ..order })
 }
 

@@ -64,6 +64,8 @@ fn description(guide: &Guide) -> String {
          Write a function body, an expression, or a module with a default export; await works at \
          the top, and the result is what is returned. At hand are tools, params, console and \
          sleep(ms). Each tool takes one object and returns a value{}. \
+         tool_search finds tools, tool_describe says how one is called; in a program \
+         tools.search({{ query }}) and tools.describe({{ path }}) do. \
          A program has {} of its own time, sleep included; waiting on tools does not count.",
         example(guide),
         seconds(guide.budget_ms)
