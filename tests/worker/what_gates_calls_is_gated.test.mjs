@@ -147,12 +147,12 @@ test("a call that cannot be made is refused before anybody is asked about it", a
   const rules = [{ pattern: "*", action: "ask" }];
   const p = await principal(w, rules);
   for (const [call, code] of [
-    [`tools.storage.delete({ kee: "a" })`, "HF_E1603"],
-    [`tools.storage.set({ key: "", value: 1 })`, "HF_E1603"],
-    [`tools.storage.list({ limit: 0 })`, "HF_E1603"],
-    [`tools.http.fetch({ url: "no address" })`, "HF_E1603"],
+    [`tools.storage.delete({ kee: "a" })`, "HF_E1604"],
+    [`tools.storage.set({ key: "", value: 1 })`, "HF_E1604"],
+    [`tools.storage.list({ limit: 0 })`, "HF_E1604"],
+    [`tools.http.fetch({ url: "no address" })`, "HF_E1604"],
     [`tools.http.fetch({ url: "https://elsewhere.example/" })`, "HF_E1404"],
-    [`tools.packages.invoke({ name: 7 })`, "HF_E1603"],
+    [`tools.packages.invoke({ name: 7 })`, "HF_E1604"],
   ]) {
     const run = await p.run(`await ${call}`);
     assert.equal(run.status, "failed", `${call}: ${JSON.stringify(run)}`);
