@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::error::Fault;
 use crate::ledger;
 use crate::packages::nested::Nested;
+use crate::pages;
 use crate::platform::loader::Loader;
 use crate::report;
 use crate::report::config::SentryConfig;
@@ -67,6 +68,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         let config = Rc::new(Config::of(&env)?);
         let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
+        pages::forget(&db).await?;
         vault::reseal(&db, &config.secrets_keys).await?;
         let sources = connect::Hands {
             db: Rc::clone(&db),

@@ -313,7 +313,10 @@ pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, F
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = rows.len() > size;
     rows.truncate(size);
-    let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at, row.id));
+    let next = rows
+        .last()
+        .filter(|_| more)
+        .map(|row| cursor_text(&Cursor { created_at: row.created_at, id: row.id.clone() }));
     let runs: Vec<Value> = rows.iter().map(summary).collect();
     Ok(match next {
         Some(cursor) => json!({ "runs": runs, "nextCursor": cursor }),
@@ -322,7 +325,15 @@ pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, F
     .to_string())
 }
 
-fn read_cursor(text: &str) -> Option<Cursor> {
+/// A place in a list, as a client gives it back.
+#[must_use]
+pub fn cursor_text(cursor: &Cursor) -> String {
+    format!("{}-{}", cursor.created_at, cursor.id)
+}
+
+/// Reads it.
+#[must_use]
+pub fn read_cursor(text: &str) -> Option<Cursor> {
     let (at, id) = text.split_once('-')?;
     let created_at = at.parse().ok()?;
     let known =

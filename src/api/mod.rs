@@ -22,6 +22,7 @@ pub mod tokens;
 use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::pages;
 use crate::platform::random;
 use crate::report::desk::{Circumstances, Desk};
 use crate::store::db::Db;
@@ -92,6 +93,9 @@ async fn route(
     let config = Rc::new(Config::of(&env)?);
     let db = Rc::new(Db::of(&env)?);
     let app = App { env, ctx, config, db, desk: Rc::clone(desk) };
+    if pages::owns(&segments) {
+        return pages::answer(&app, req, &segments).await;
+    }
     match segments.as_slice() {
         ["mcp"] => mcp::answer(&app, req).await,
         ["v1", "runs"] => {
@@ -116,10 +120,6 @@ async fn route(
         }
         ["v1", "runs", id, "rollback"] => compensations::rollback(&app, &req, id).await,
         ["v1", "compensations"] => compensations::list(&app, req).await,
-        ["approvals", id] => {
-            allow(&req, &[Method::Get])?;
-            approvals::notice(&req, id)
-        }
         ["v1", "approvals"] => {
             allow(&req, &[Method::Get])?;
             approvals::list(&app, &req).await
@@ -174,12 +174,12 @@ fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault
 }
 
 /// Where this deployment is reached, as the request says: of the links that it gives.
-fn origin(req: &Request) -> String {
+pub(crate) fn origin(req: &Request) -> String {
     req.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
 /// Refuses a method that the resource does not have.
-fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
+pub(crate) fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
     if methods.contains(&req.method()) {
         return Ok(());
     }

@@ -60,15 +60,29 @@ async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
 async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "policies").await?;
     let wanted: Wanted = body::json(&mut req).await?;
-    policy::check(&wanted.rules)?;
-    let of = list_of(&principal, wanted.scope)?;
-    let text =
-        serde_json::to_string(&wanted.rules).map_err(|error| Fault::invalid("rules", error))?;
+    replace(app, &principal, wanted.scope, &wanted.rules).await?;
+    shown(&policies::of(&app.db, &principal.name).await?)
+}
+
+/// Replaces a list as a whole.
+///
+/// # Errors
+///
+/// A wrong rule, rules for all by somebody else than the admin, the database.
+pub async fn replace(
+    app: &App,
+    principal: &Principal,
+    scope: Scope,
+    rules: &[Rule],
+) -> Result<(), Fault> {
+    policy::check(rules)?;
+    let of = list_of(principal, scope)?;
+    let text = serde_json::to_string(rules).map_err(|error| Fault::invalid("rules", error))?;
     if text.len() > MAX_BYTES {
         return Err(Fault::invalid("rules", format!("may have {MAX_BYTES} bytes at most")));
     }
     policies::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
-    shown(&policies::of(&app.db, &principal.name).await?)
+    Ok(())
 }
 
 /// `DELETE /v1/policies?scope=own`: removes a list.

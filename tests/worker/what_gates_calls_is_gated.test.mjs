@@ -1,6 +1,6 @@
-// Rule: who runs programs does not change what gates them. Policies, tokens, secrets and decisions have
-// scopes of their own, which no token has beside one that runs programs; a token hands on only what it
-// has; rules for all are the admin's. What is blocked is not shown, and a call that cannot be made is
+// Rule: an agent does not change what gates it. Policies, tokens, secrets and decisions have scopes of
+// their own, and a token that runs programs has them only if it may decide, too, which makes it a
+// person's; a token hands on only what it has; rules for all are the admin's. What is blocked is not shown, and a call that cannot be made is
 // refused before anybody is asked about it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -21,9 +21,9 @@ async function token(scopes, of, by) {
   return w.json("/v1/tokens", wanted, init);
 }
 
-test("no token runs programs and changes what gates them", async () => {
+test("no token of an agent runs programs and changes what gates them", async () => {
   for (const runs of ["execute", "invoke:math", "invoke:math/add"]) {
-    for (const gates of ["approve", "policies", "tokens", "secrets"]) {
+    for (const gates of ["policies", "tokens", "secrets"]) {
       const refused = await token([runs, gates], "gated");
       assert.equal(refused.status, 400, `${runs} ${gates}`);
       assert.match(refused.body.error.message, new RegExp(`${gates}.*${runs}`));
@@ -31,7 +31,8 @@ test("no token runs programs and changes what gates them", async () => {
   }
   for (const scopes of [
     ["execute", "runs", "packages", "sources"],
-    ["approve", "policies", "tokens", "secrets", "runs", "packages", "sources"],
+    ["policies", "tokens", "secrets", "runs", "packages", "sources"],
+    ["approve", "execute", "policies", "tokens", "secrets"], // a person's
   ]) {
     assert.equal((await token(scopes, "gated")).status, 201, scopes.join(" "));
   }

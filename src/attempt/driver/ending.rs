@@ -9,7 +9,7 @@ use crate::run::outcome::{Outcome, RunView};
 use crate::run::value;
 use crate::store::db::StoreError;
 use crate::store::journal as store;
-use crate::store::{approvals, ledger, runs};
+use crate::store::{approvals, attempts, ledger, runs};
 use crate::tools::schema;
 use futures_channel::mpsc;
 use futures_util::future::FutureExt as _;
@@ -38,6 +38,8 @@ impl Attempt {
         let response = self.response(&outcome, undoable, now);
         let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
+        // Before the last statement, which says whether the end is this attempt's.
+        self.recorder.push([attempts::ended(run, fence, &self.spent(now), outcome.status(), now)]);
         if outcome == Outcome::Parked {
             self.recorder.push([store::park(run, fence)]);
         } else {
@@ -109,6 +111,21 @@ impl Attempt {
                 worker::console_error!("run {}: its compensations: {error}", self.order.run_id);
                 None
             }
+        }
+    }
+
+    /// Where the time of this attempt went.
+    fn spent(&self, now: u64) -> attempts::Spent {
+        let timing = self.run.timing(self.order.arrived_at, now);
+        let loaded_at = self.run.loaded_at();
+        attempts::Spent {
+            loaded_ms: loaded_at.map(|_| timing.loaded_ms),
+            replayed_ms: self
+                .replayed_at
+                .zip(loaded_at)
+                .map(|(replayed, loaded)| replayed.saturating_sub(loaded)),
+            compute_ms: timing.compute_ms,
+            tools_ms: timing.tools_ms,
         }
     }
 
