@@ -10,12 +10,16 @@ use sha2::{Digest as _, Sha256};
 pub const SCOPES: &[&str] =
     &["execute", "runs", "packages", "sources", "secrets", "policies", "tokens", "approve"];
 
-/// Scopes that change what gates a program: no token has one beside `execute` or an invocation.
-const GATES: &[&str] = &["approve", "policies", "tokens", "secrets"];
+/// Scopes that change what gates a program: a token that runs programs has one only if it is a
+/// person's, who may decide.
+const GATES: &[&str] = &["policies", "tokens", "secrets"];
 
 /// What a token that runs programs may not have beside that; the two scopes that clash.
 #[must_use]
 pub fn clash(scopes: &[String]) -> Option<(&str, &str)> {
+    if scopes.iter().any(|scope| scope == "approve") {
+        return None;
+    }
     let runs = |scope: &&String| *scope == "execute" || scope.starts_with("invoke:");
     let gates = |scope: &&String| GATES.contains(&scope.as_str());
     Some((scopes.iter().find(gates)?, scopes.iter().find(runs)?))
@@ -143,7 +147,8 @@ mod tests {
             assert_eq!(clash(&format!("invoke:a/b {gates}")), Some(format!("{gates} invoke:a/b")));
         }
         assert_eq!(clash("execute invoke:a runs packages sources"), None);
-        assert_eq!(clash("approve policies tokens secrets runs packages sources"), None);
+        assert_eq!(clash("policies tokens secrets runs packages sources"), None);
+        assert_eq!(clash("approve execute policies tokens secrets"), None, "a person's");
     }
 
     #[test]

@@ -127,22 +127,8 @@ async fn route(
             allow(&req, &[Method::Post])?;
             approvals::resume(&app, &req, id).await
         }
-        ["v1", "runs", id, "rollback"] => {
-            allow(&req, &[Method::Get, Method::Post])?;
-            if req.method() == Method::Post {
-                compensations::roll_back(&app, &req, id).await
-            } else {
-                compensations::look(&app, &req, id).await
-            }
-        }
-        ["v1", "compensations"] => {
-            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            match req.method() {
-                Method::Put => compensations::put(&app, req).await,
-                Method::Delete => compensations::remove(&app, &req).await,
-                _ => compensations::get(&app, &req).await,
-            }
-        }
+        ["v1", "runs", id, "rollback"] => compensations::rollback(&app, &req, id).await,
+        ["v1", "compensations"] => compensations::list(&app, req).await,
         ["v1", "approvals"] => {
             allow(&req, &[Method::Get])?;
             approvals::list(&app, &req).await
@@ -155,14 +141,7 @@ async fn route(
                 approvals::get(&app, &req, id).await
             }
         }
-        ["v1", "policies"] => {
-            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            match req.method() {
-                Method::Put => policies::put(&app, req).await,
-                Method::Delete => policies::remove(&app, &req).await,
-                _ => policies::get(&app, &req).await,
-            }
-        }
+        ["v1", "policies"] => policies::list(&app, req).await,
         ["v1", "policies", "test"] => {
             allow(&req, &[Method::Post])?;
             policies::test(&app, req).await

@@ -1,6 +1,6 @@
 //! `/v1/policies`: the rules that say of each call whether it is made, and a dry run of them.
 
-use super::{App, auth, body, json_text};
+use super::{App, allow, auth, body, json_text};
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
@@ -9,7 +9,7 @@ use crate::tools::find;
 use crate::tools::policy::{self, Policy, Rule, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
 
 /// Bytes of one list, as JSON.
 const MAX_BYTES: usize = 262_144;
@@ -36,22 +36,28 @@ struct Trial {
     rules: Option<Vec<Rule>>,
 }
 
-/// `GET /v1/policies`: `{all, own}`.
+/// `/v1/policies`: the lists.
 ///
 /// # Errors
 ///
-/// No scope, the database.
-pub async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
+/// Another method; no scope, a wrong rule, the database.
+pub async fn list(app: &App, req: Request) -> Result<Response, Fault> {
+    allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+    match req.method() {
+        Method::Put => put(app, req).await,
+        Method::Delete => remove(app, &req).await,
+        _ => get(app, &req).await,
+    }
+}
+
+/// `GET /v1/policies`: `{all, own}`.
+async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
     shown(&policies::of(&app.db, &principal.name).await?)
 }
 
 /// `PUT /v1/policies`: replaces a list as a whole.
-///
-/// # Errors
-///
-/// No scope, a wrong rule, the database.
-pub async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
+async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "policies").await?;
     let wanted: Wanted = body::json(&mut req).await?;
     replace(app, &principal, wanted.scope, &wanted.rules).await?;
@@ -80,11 +86,7 @@ pub async fn replace(
 }
 
 /// `DELETE /v1/policies?scope=own`: removes a list.
-///
-/// # Errors
-///
-/// No scope, the database.
-pub async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
+async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
     policies::remove(&app.db, &list_of(&principal, scope_of(req)?)?).await?;
     shown(&policies::of(&app.db, &principal.name).await?)

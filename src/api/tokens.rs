@@ -96,8 +96,8 @@ pub async fn make(app: &App, owner: &Principal, wanted: Wanted) -> Result<(Token
     }
     if let Some((gates, runs)) = auth::clash(&wanted.scopes) {
         let what = format!(
-            "has {gates} beside {runs}: who runs programs does not change what gates them. Make two \
-             tokens"
+            "has {gates} beside {runs}: an agent does not change what gates it. Make two tokens, or a \
+             person's with approve"
         );
         return Err(Fault::invalid("scopes", what));
     }

@@ -274,8 +274,11 @@ mod tests {
         Declarations { own, all: Vec::new() }
     }
 
-    /// A journal of these calls: tool, argument, and the answer; `None`: it was lost.
-    fn journal(calls: &[(&str, &str, Option<Result<&str, Code>>)]) -> Journal {
+    /// Tool, argument, and the answer; `None`: it was lost.
+    type Called<'a> = (&'a str, &'a str, Option<Result<&'a str, Code>>);
+
+    /// A journal of these calls.
+    fn journal(calls: &[Called<'_>]) -> Journal {
         let mut record = Record::default();
         for (n, (path, args, reply)) in (0_u32..).zip(calls) {
             record.issue(n, (path, args), "h", 0, false).unwrap();

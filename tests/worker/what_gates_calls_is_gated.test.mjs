@@ -1,6 +1,6 @@
-// Rule: who runs programs does not change what gates them. Policies, tokens, secrets and decisions have
-// scopes of their own, which no token has beside one that runs programs; a token hands on only what it
-// has; rules for all are the admin's. What is blocked is not shown, and a call that cannot be made is
+// Rule: an agent does not change what gates it. Policies, tokens, secrets and decisions have scopes of
+// their own, and a token that runs programs has them only if it may decide, too, which makes it a
+// person's; a token hands on only what it has; rules for all are the admin's. What is blocked is not shown, and a call that cannot be made is
 // refused before anybody is asked about it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -21,9 +21,9 @@ async function token(scopes, of, by) {
   return w.json("/v1/tokens", wanted, init);
 }
 
-test("no token runs programs and changes what gates them", async () => {
+test("no token of an agent runs programs and changes what gates them", async () => {
   for (const runs of ["execute", "invoke:math", "invoke:math/add"]) {
-    for (const gates of ["approve", "policies", "tokens", "secrets"]) {
+    for (const gates of ["policies", "tokens", "secrets"]) {
       const refused = await token([runs, gates], "gated");
       assert.equal(refused.status, 400, `${runs} ${gates}`);
       assert.match(refused.body.error.message, new RegExp(`${gates}.*${runs}`));
@@ -31,7 +31,8 @@ test("no token runs programs and changes what gates them", async () => {
   }
   for (const scopes of [
     ["execute", "runs", "packages", "sources"],
-    ["approve", "policies", "tokens", "secrets", "runs", "packages", "sources"],
+    ["policies", "tokens", "secrets", "runs", "packages", "sources"],
+    ["approve", "execute", "policies", "tokens", "secrets"], // a person's
   ]) {
     assert.equal((await token(scopes, "gated")).status, 201, scopes.join(" "));
   }
@@ -57,7 +58,7 @@ test("a token that runs programs changes no policy, no token and no secret", asy
     const init = { method: String(method), token: agent };
     const answer = await w.json(String(place), body, init);
     assert.equal(answer.status, 403, `${method} ${place}`);
-    assert.equal(answer.body.error.kind, "scope_missing", `${method} ${place}`);
+    assert.equal(answer.body.error.code, "HF_E1503", `${method} ${place}`);
   }
   const rules = (await w.json("/v1/policies", undefined, { token: p.rules })).body.own;
   assert.equal(rules.length, 3, "the rules stand");
@@ -146,17 +147,17 @@ test("the description of execute names no blocked tool", async () => {
 test("a call that cannot be made is refused before anybody is asked about it", async () => {
   const rules = [{ pattern: "*", action: "ask" }];
   const p = await principal(w, rules);
-  for (const [call, kind] of [
-    [`tools.storage.delete({ kee: "a" })`, "invalid_arguments"],
-    [`tools.storage.set({ key: "", value: 1 })`, "invalid_arguments"],
-    [`tools.storage.list({ limit: 0 })`, "invalid_arguments"],
-    [`tools.http.fetch({ url: "no address" })`, "invalid_arguments"],
-    [`tools.http.fetch({ url: "https://elsewhere.example/" })`, "policy_blocked"],
-    [`tools.packages.invoke({ name: 7 })`, "invalid_arguments"],
+  for (const [call, code] of [
+    [`tools.storage.delete({ kee: "a" })`, "HF_E1604"],
+    [`tools.storage.set({ key: "", value: 1 })`, "HF_E1604"],
+    [`tools.storage.list({ limit: 0 })`, "HF_E1604"],
+    [`tools.http.fetch({ url: "no address" })`, "HF_E1604"],
+    [`tools.http.fetch({ url: "https://elsewhere.example/" })`, "HF_E1404"],
+    [`tools.packages.invoke({ name: 7 })`, "HF_E1604"],
   ]) {
     const run = await p.run(`await ${call}`);
     assert.equal(run.status, "failed", `${call}: ${JSON.stringify(run)}`);
-    assert.equal(run.errorDetails.kind, kind, call);
+    assert.equal(run.errorDetails.code, code, call);
   }
   assert.deepEqual(await p.approvals(), []);
   const asked = await p.run(`await tools.storage.delete({ key: "a" })`);
