@@ -8,6 +8,7 @@
 //! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
+//! | [`schedules`] | runs that begin at their times, each time once |
 //! | [`services`] | exports of packages that are kept at work, one stretch after the other |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
@@ -41,6 +42,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sandbox;
+pub mod schedules;
 pub mod services;
 pub mod signing;
 pub mod store;

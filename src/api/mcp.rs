@@ -8,8 +8,9 @@ use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::mcp::{
-    Access, Answer, Ask, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read,
-    Refused, Reply, Returned, States, Stream, Tool, ToolAnswer, ToolOutcome, Word,
+    Access, Answer, Ask, Call, Change, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke,
+    Read, Refused, Reply, Returned, SchedulePut, States, Stream, Tool, ToolAnswer, ToolOutcome,
+    Word,
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
@@ -17,8 +18,11 @@ use crate::platform::random;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
+use crate::schedules::{self, rule::Missed};
 use crate::services;
+use crate::store::sources as table;
 use crate::store::states;
+use crate::tools::find;
 use worker::{Headers, Request, Response};
 
 /// How long `service_stop` waits: the usual grace and the time until the service hears of it.
@@ -73,7 +77,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app))),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
         Read::Call(call) => {
             let asker = Asker::of(states, &call);
             run_tool(app, &principal, *call, asker, super::origin(&req)).await
@@ -81,13 +85,12 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment.
-fn guide(app: &App) -> Guide {
-    Guide {
-        sources: app.config.tools_service.iter().cloned().collect(),
-        longer_work: None,
-        budget_ms: app.config.budget_ms(Surface::Execute),
-    }
+/// What the descriptions say of this deployment, and of what the principal has connected.
+async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
+    sources.extend(table::names(&app.db, principal).await?);
+    let budget_ms = app.config.budget_ms(Surface::Execute);
+    Ok(Guide { sources, longer_work: None, budget_ms })
 }
 
 async fn run_tool(
@@ -173,6 +176,47 @@ async fn run_tool(
             };
             respond(call.reply.answer(&found.and_then(look)))
         }
+        Tool::ToolSearch(search) => {
+            let found = find::search(&app.db, &principal.name, &search).await;
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::ToolDescribe(describe) => {
+            let found = find::describe(&app.db, &principal.name, &describe.path).await;
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::SchedulePut(put) => {
+            let put = put_of(put);
+            let (hands, name) = (app.hands(), &principal.name);
+            let made = match put {
+                Ok((at, put)) => schedules::put(&hands, name, &at, put, &origin).await,
+                Err(fault) => Err(fault),
+            };
+            respond(call.reply.answer(&made.and_then(look)))
+        }
+        Tool::ScheduleList(list) => {
+            let (hands, name) = (app.hands(), &principal.name);
+            let cursor = list.cursor.as_deref();
+            let found = match &list.name {
+                None => schedules::list(&hands, name, None, cursor).await,
+                Some(one) => schedules::history(&hands, name, one, None, cursor).await,
+            };
+            respond(call.reply.answer(&found.and_then(look)))
+        }
+        Tool::ScheduleChange(change) => {
+            let (hands, name) = (app.hands(), &principal.name);
+            let done = match change.change {
+                Change::Run => {
+                    return match schedules::run_now(&hands, name, &change.name, &origin).await {
+                        Ok(order) => open(app, order, asker, call.reply).await,
+                        Err(fault) => respond(call.reply.answer(&Err(fault))),
+                    };
+                }
+                Change::Delete => schedules::delete(&hands, name, &change.name).await,
+                Change::Pause => schedules::pause(&hands, name, &change.name, true).await,
+                Change::Resume => schedules::pause(&hands, name, &change.name, false).await,
+            };
+            respond(call.reply.answer(&done.and_then(look)))
+        }
         Tool::RunGet(get) => {
             let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
             respond(call.reply.answer(&found.and_then(look)))
@@ -194,6 +238,22 @@ async fn run_tool(
             respond(call.reply.answer(&found.and_then(look)))
         }
     }
+}
+
+/// A schedule as a tool call puts it, and its name.
+fn put_of(call: SchedulePut) -> Result<(String, schedules::Put), Fault> {
+    let run = call.run.as_deref().map_or("{}", serde_json::value::RawValue::get);
+    let run = serde_json::from_str(run).map_err(|error| Fault::invalid("run", error))?;
+    let put = schedules::Put {
+        cron: call.cron,
+        zone: call.zone,
+        every: call.every.map(Into::into),
+        once: call.once.map(Into::into),
+        run,
+        missed: call.missed.as_deref().and_then(Missed::parse).unwrap_or_default(),
+        paused: false,
+    };
+    Ok((call.name, put))
 }
 
 async fn invocation(

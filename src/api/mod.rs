@@ -11,7 +11,10 @@ pub mod mcp;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod schedules;
+pub mod secrets;
 pub mod services;
+pub mod sources;
 pub mod streaming;
 pub mod tokens;
 
@@ -156,6 +159,26 @@ async fn route(
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
         }
+        ["v1", "schedules"] => {
+            allow(&req, &[Method::Get])?;
+            schedules::list(&app, &req).await
+        }
+        ["v1", "schedules", name] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            schedules::one(&app, req, name).await
+        }
+        ["v1", "schedules", name, "history"] => {
+            allow(&req, &[Method::Get])?;
+            schedules::history(&app, &req, name).await
+        }
+        ["v1", "schedules", name, change @ ("pause" | "resume")] => {
+            allow(&req, &[Method::Post])?;
+            schedules::pause(&app, &req, name, *change == "pause").await
+        }
+        ["v1", "schedules", name, "run"] => {
+            allow(&req, &[Method::Post])?;
+            schedules::run(&app, &req, name).await
+        }
         ["v1", "services"] => {
             allow(&req, &[Method::Get])?;
             services::list(&app, &req).await
@@ -172,6 +195,9 @@ async fn route(
             allow(&req, &[Method::Post])?;
             services::stop(&app, &req, package, name).await
         }
+        ["v1", "sources" | "tools" | "secrets", ..] => {
+            sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
+        }
         ["v1", "tokens"] => {
             allow(&req, &[Method::Get, Method::Post])?;
             if req.method() == Method::Post {
@@ -184,11 +210,13 @@ async fn route(
             allow(&req, &[Method::Delete])?;
             tokens::revoke(&app, &req, id).await
         }
-        _ => {
-            let shown: String = path.chars().take(200).collect();
-            Err(Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}.")))
-        }
+        _ => Err(nothing_at(&path)),
     }
+}
+
+fn nothing_at(path: &str) -> Fault {
+    let shown: String = path.chars().take(200).collect();
+    Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}."))
 }
 
 /// A parameter of the query in whole seconds, as milliseconds, at most `most_ms`; the only one that

@@ -51,6 +51,10 @@ pub const AMBIENT: &[&str] =
 /// A tool call that came back: its number and what it came to; `None` when it was stopped.
 type Returned = Option<(u32, Result<Came, Fault>)>;
 
+/// A tool that was looked up for a call: its number, and why it is not called; `None` when it was
+/// stopped.
+type Prepared = Option<(u32, Option<Fault>)>;
+
 /// A message of the harness and the way back.
 type Arrival = (String, oneshot::Sender<String>);
 
@@ -155,6 +159,7 @@ struct Attempt {
     arguments: BTreeMap<u32, (String, String)>,
     replies: BTreeMap<u32, oneshot::Sender<String>>,
     stops: BTreeMap<u32, AbortHandle>,
+    preparing: FuturesUnordered<LocalBoxFuture<'static, Prepared>>,
     calls: FuturesUnordered<LocalBoxFuture<'static, Returned>>,
 }
 
@@ -205,6 +210,7 @@ impl Attempt {
             arguments: BTreeMap::new(),
             replies: BTreeMap::new(),
             stops: BTreeMap::new(),
+            preparing: FuturesUnordered::new(),
             calls: FuturesUnordered::new(),
         }
     }
@@ -275,6 +281,7 @@ impl Attempt {
                 },
                 ended = evaluated => Some(self.evaluated(ended, program)),
                 returned = self.calls.select_next_some() => self.returned(returned),
+                prepared = self.preparing.select_next_some() => self.prepared(prepared),
                 written = writing => written.err().map(|error| Event::RecordLost(error.0)),
                 why = left => Some(Event::Aborted(why)),
                 lease = renewing => match lease {

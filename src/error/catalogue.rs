@@ -314,6 +314,13 @@ catalogue! {
         shape: "{service} is started already, with other parameters or another version.",
         next: "Stop the service and wait for its end, then start it with what is wanted.",
     }
+    /// No schedule of this principal has the name.
+    ScheduleNotFound = "HF_E1032" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such schedule",
+        shape: "There is no schedule {name}.",
+        next: "List the schedules with GET /v1/schedules or schedule_list.",
+    }
     /// A variable or binding is missing or wrong.
     ConfigurationInvalid = "HF_E1050" {
         ConfigurationInvalid, Ours, 503, FixConfiguration, No,
@@ -461,6 +468,13 @@ catalogue! {
         shape: "{host} may not be called: {reason}.",
         next: "Use a tool that reaches it, or have the host added to HOLDFAST_HTTP_HOSTS.",
     }
+    /// A secret may not go where it was asked to.
+    SecretNotAllowed = "HF_E1406" {
+        PolicyBlocked, Policy, 403, AskPerson, No,
+        title: "The secret may not go there",
+        shape: "The secret {name} may not {be shown to host | stand in place | be used by source}.",
+        next: "Have whoever put the secret grant it with PUT /v1/secrets/{name}, or let the source use another.",
+    }
     /// A limit was hit.
     LimitExceeded = "HF_E1410" {
         LimitExceeded, Policy, 200, FixCode, No,
@@ -530,6 +544,27 @@ catalogue! {
         title: "An upstream failed",
         shape: "{tool}: {host} {what happened}.",
         next: "Try again later if the call changes nothing, or under an idempotency key.",
+    }
+    /// No source of this principal has the name.
+    SourceNotFound = "HF_E1606" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such source",
+        shape: "There is no source {name}.",
+        next: "List the sources with GET /v1/sources, or connect one with PUT /v1/sources/{name}.",
+    }
+    /// No secret of this principal has the name.
+    SecretNotFound = "HF_E1607" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such secret",
+        shape: "There is no secret {name}.",
+        next: "List the names with GET /v1/secrets, or put it with PUT /v1/secrets/{name}.",
+    }
+    /// What a source says of itself cannot be read.
+    ImportFailed = "HF_E1608" {
+        ToolError, Tool, 422, FixRequest, No,
+        title: "The description of a source cannot be read",
+        shape: "{source}: {place}: {why}.",
+        next: "Correct the description or the URL that it is read from. What was imported before stays as it is.",
     }
     /// The database could not be read or written, and nothing was done.
     StorageUnavailable = "HF_E1701" {

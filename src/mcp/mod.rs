@@ -68,8 +68,8 @@ pub use result::{ToolAnswer, ToolOutcome};
 pub use state::{MAX_ASKED, MAX_ROUNDS, Refused, State, States};
 pub use stream::{STREAM_AFTER_MS, Stream};
 pub use tools::{
-    Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, ServiceStart,
-    ServiceStatus, ServiceStop, Tool,
+    Change, Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, ScheduleChange,
+    ScheduleList, SchedulePut, ServiceStart, ServiceStatus, ServiceStop, Tool, ToolDescribe,
 };
 pub use well_known::well_known;
 

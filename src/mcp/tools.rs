@@ -6,9 +6,14 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod schedule_change;
+mod schedule_list;
+mod schedule_put;
 mod service_start;
 mod service_status;
 mod service_stop;
+mod tool_describe;
+mod tool_search;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -16,17 +21,23 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use schedule_change::{Change, ScheduleChange};
+pub use schedule_list::ScheduleList;
+pub use schedule_put::SchedulePut;
 pub use service_start::ServiceStart;
 pub use service_status::ServiceStatus;
 pub use service_stop::ServiceStop;
+pub use tool_describe::ToolDescribe;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
-use crate::{error::Fault, run::outcome::Status};
+use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 16] = [
     execute::NAME,
+    tool_search::NAME,
+    tool_describe::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
@@ -35,6 +46,11 @@ const NAMES: [&str; 9] = [
     service_start::NAME,
     service_stop::NAME,
     service_status::NAME,
+    schedule_put::NAME,
+    schedule_list::NAME,
+    schedule_change::PAUSE,
+    schedule_change::RUN,
+    schedule_change::DELETE,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -70,6 +86,16 @@ pub enum Tool {
     ServiceStop(ServiceStop),
     /// Looks at services.
     ServiceStatus(ServiceStatus),
+    /// Has something run at its times.
+    SchedulePut(SchedulePut),
+    /// Looks at schedules.
+    ScheduleList(ScheduleList),
+    /// Pauses, runs or deletes a schedule.
+    ScheduleChange(ScheduleChange),
+    /// Finds tools that programs can call.
+    ToolSearch(Search),
+    /// Says how one is called.
+    ToolDescribe(ToolDescribe),
 }
 
 /// Why a call is none.
@@ -99,6 +125,19 @@ impl Tool {
             service_start::NAME => ServiceStart::read(arguments()).map(Self::ServiceStart),
             service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
             service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
+            schedule_put::NAME => SchedulePut::read(arguments()).map(Self::SchedulePut),
+            schedule_list::NAME => ScheduleList::read(arguments()).map(Self::ScheduleList),
+            schedule_change::PAUSE => {
+                ScheduleChange::read(schedule_change::PAUSE, arguments()).map(Self::ScheduleChange)
+            }
+            schedule_change::RUN => {
+                ScheduleChange::read(schedule_change::RUN, arguments()).map(Self::ScheduleChange)
+            }
+            schedule_change::DELETE => {
+                ScheduleChange::read(schedule_change::DELETE, arguments()).map(Self::ScheduleChange)
+            }
+            tool_search::NAME => tool_search::read(arguments()).map(Self::ToolSearch),
+            tool_describe::NAME => ToolDescribe::read(arguments()).map(Self::ToolDescribe),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -112,11 +151,16 @@ impl Tool {
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
             Self::Resume(_) => resume::NAME,
+            Self::ToolSearch(_) => tool_search::NAME,
+            Self::ToolDescribe(_) => tool_describe::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
             Self::ServiceStart(_) => service_start::NAME,
             Self::ServiceStop(_) => service_stop::NAME,
             Self::ServiceStatus(_) => service_status::NAME,
+            Self::SchedulePut(_) => schedule_put::NAME,
+            Self::ScheduleList(_) => schedule_list::NAME,
+            Self::ScheduleChange(change) => change.tool(),
         }
     }
 
@@ -129,8 +173,14 @@ impl Tool {
             | Self::PackageInvoke(_)
             | Self::Resume(_)
             | Self::ServiceStart(_)
-            | Self::ServiceStop(_) => "execute",
-            Self::RunGet(_) | Self::RunList(_) | Self::ServiceStatus(_) => "runs",
+            | Self::ServiceStop(_)
+            | Self::SchedulePut(_)
+            | Self::ScheduleChange(_)
+            | Self::ToolSearch(_)
+            | Self::ToolDescribe(_) => "execute",
+            Self::RunGet(_) | Self::RunList(_) | Self::ServiceStatus(_) | Self::ScheduleList(_) => {
+                "runs"
+            }
             Self::PackageList(_) => "packages",
         }
     }
@@ -145,6 +195,8 @@ fn statuses() -> Vec<&'static str> {
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
     vec![
         execute::definition(guide),
+        tool_search::definition(),
+        tool_describe::definition(),
         run_get::definition(),
         run_list::definition(),
         package_list::definition(),
@@ -153,7 +205,12 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         service_start::definition(),
         service_stop::definition(),
         service_status::definition(),
+        schedule_put::definition(),
+        schedule_list::definition(),
     ]
+    .into_iter()
+    .chain(schedule_change::definitions())
+    .collect()
 }
 
 /// Reads a definition. The files are ours and a test reads each: one that cannot be read would be

@@ -5,7 +5,6 @@
 //! anything runs. [`nested`] is how a program invokes one.
 
 pub mod nested;
-pub mod schema;
 
 use crate::attempt::driver::AMBIENT;
 use crate::attempt::{Order, PackageOrder};
@@ -24,6 +23,7 @@ use crate::services;
 use crate::store::db::Db;
 use crate::store::ledger::Claim;
 use crate::store::packages::{self as table, Version};
+use crate::tools::schema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
