@@ -8,7 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { Refusal, childEnv, options, run, script } from "./lib/command.mjs";
 import { withLock } from "./lib/lock.mjs";
-import { installPython } from "./lib/needs.mjs";
+import { installSchemaSuite } from "./lib/needs.mjs";
 import { NODE_BIN, ROOT, cacheDir } from "./lib/places.mjs";
 import {
   CARGO_TOOLS,
@@ -210,6 +210,6 @@ async function isTool(program, version) {
 await script(import.meta.url, async () => {
   const { values } = options({ python: { type: "boolean" } });
   await setUp();
-  if (values.python) await installPython();
+  if (values.python) await installSchemaSuite();
   console.log("Everything is there.");
 });

@@ -11,7 +11,7 @@ import os from "node:os";
 import path from "node:path";
 import { COUNTED } from "./lib/count-reporter.mjs";
 import { Refusal, childEnv, options, run, script } from "./lib/command.mjs";
-import { chromium, installPython } from "./lib/needs.mjs";
+import { chromium, installPython, installSchemaSuite } from "./lib/needs.mjs";
 import { NODE_BIN, ROOT } from "./lib/places.mjs";
 import { setUp } from "./setup.mjs";
 import { WASM_TARGET } from "./versions.mjs";
@@ -233,9 +233,13 @@ await script(import.meta.url, async () => {
   const noSkip = process.env.HOLDFAST_NO_SKIP === "1";
   await setUp();
   const plan = chosen(positionals);
-  if (plan.some(({ name }) => name === "clients")) {
+  for (const [stage, install] of /** @type {const} */ ([
+    ["clients", installPython],
+    ["schemas", installSchemaSuite],
+  ])) {
+    if (!plan.some(({ name }) => name === stage)) continue;
     try {
-      await installPython();
+      await install();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       console.log(error.message); // the tests that need it say that they were skipped

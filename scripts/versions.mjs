@@ -45,5 +45,8 @@ export const NODE_MODULES = {
 /** Python packages of the client tests, in a virtual environment in the user's cache. */
 export const PYTHON_PACKAGES = { mcp: "2.3.0" };
 
+/** The Python package whose source distribution has the official test suite of JSON Schema. */
+export const SCHEMA_SUITE = { name: "jsonschema", version: "4.26.0" };
+
 /** The oldest Python that these packages run on. */
 export const PYTHON_AT_LEAST = [3, 10];

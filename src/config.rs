@@ -6,6 +6,7 @@ use crate::run::surface::Surface;
 use crate::signing::SigningKey;
 use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
+use crate::tools::secret::Keyring;
 
 /// A day: as long as a client that queues its work offline goes on trying.
 const LEDGER_RETENTION_MS: u64 = 86_400_000;
@@ -24,6 +25,12 @@ pub struct Config {
     pub signing_key: Option<SigningKey>,
     /// `HOLDFAST_HTTP_HOSTS`: where `http.fetch` may go; nowhere by default.
     pub http_hosts: HostRules,
+    /// `HOLDFAST_SOURCE_HOSTS`: where sources may be; `public`, which is the default, stands for https to
+    /// every public host. An address of this machine or its network has to be named.
+    pub source_hosts: HostRules,
+    /// `HOLDFAST_SECRETS_KEY`: what seals secrets, 64 hex digits. Several are separated by commas: the
+    /// first seals, the others still open what was sealed before.
+    pub secrets_keys: Keyring,
     /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call `/mcp`, separated by
     /// commas; the word `loopback`, for development, stands for pages of this machine.
     pub allowed_origins: Origins,
@@ -40,7 +47,7 @@ pub struct Config {
     pub permit_wait_ms: u64,
     /// `HOLDFAST_LEDGER_RETENTION_MS`: how long an idempotency key is kept after its request.
     pub ledger_retention_ms: u64,
-    budgets: [(Surface, u64); 3],
+    budgets: [(Surface, u64); 4],
 }
 
 impl Config {
@@ -72,6 +79,15 @@ impl Config {
         };
         let http_hosts = HostRules::parse(lookup("HOLDFAST_HTTP_HOSTS").as_deref().unwrap_or(""))
             .map_err(|what| wrong("HOLDFAST_HTTP_HOSTS", &what))?;
+        let source_hosts = lookup("HOLDFAST_SOURCE_HOSTS").unwrap_or_default();
+        let source_hosts = HostRules::parse_for_sources(&source_hosts)
+            .map_err(|what| wrong("HOLDFAST_SOURCE_HOSTS", &what))?;
+        let secrets_keys = match lookup("HOLDFAST_SECRETS_KEY") {
+            Some(keys) => {
+                Keyring::parse(&keys).map_err(|what| wrong("HOLDFAST_SECRETS_KEY", &what))?
+            }
+            None => Keyring::default(),
+        };
         let guard = match lookup("HOLDFAST_GUARD").as_deref() {
             None | Some("on") => true,
             Some("off") => false,
@@ -118,6 +134,8 @@ impl Config {
             admin_token,
             signing_key,
             http_hosts,
+            source_hosts,
+            secrets_keys,
             allowed_origins,
             guard,
             tools_service: lookup("HOLDFAST_TOOLS_SERVICE"),
@@ -126,6 +144,7 @@ impl Config {
                 budget(Surface::Execute, "HOLDFAST_BUDGET_EXECUTE_MS")?,
                 budget(Surface::Invocation, "HOLDFAST_BUDGET_INVOCATION_MS")?,
                 budget(Surface::Workflow, "HOLDFAST_BUDGET_WORKFLOW_MS")?,
+                budget(Surface::Service, "HOLDFAST_BUDGET_SERVICE_MS")?,
             ],
         })
     }
@@ -174,6 +193,8 @@ mod tests {
             ("HOLDFAST_BUDGET_EXECUTE_MS", "90s"),
             ("HOLDFAST_BUDGET_WORKFLOW_MS", "0"),
             ("HOLDFAST_HTTP_HOSTS", "http://"),
+            ("HOLDFAST_SOURCE_HOSTS", "public, *"),
+            ("HOLDFAST_SECRETS_KEY", "no key"),
             ("HOLDFAST_ALLOWED_ORIGINS", "*"),
             ("HOLDFAST_PERMITS", "0"),
             ("HOLDFAST_LINE", "many"),

@@ -17,8 +17,10 @@ use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::sandbox::isolate::Isolate;
 use crate::sandbox::warm_worker::{WarmWorker, Which};
+use crate::services;
 use crate::store::db::Db;
-use crate::tools::{Caller, Tools};
+use crate::tools::source::Later;
+use crate::tools::{Caller, Tools, connect, vault};
 use js_sys::Reflect;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -51,7 +53,7 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 }
 
 /// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
-/// decided about, forgets keys that have had their time.
+/// decided about, keeps services at work, forgets keys that have had their time.
 ///
 /// # Errors
 ///
@@ -67,8 +69,17 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
         pages::forget(&db).await?;
+        vault::reseal(&db, &config.secrets_keys).await?;
+        let sources = connect::Hands {
+            db: Rc::clone(&db),
+            config: Rc::clone(&config),
+            later: Later::of(Rc::clone(&ctx)),
+        };
         let desk = Rc::clone(&desk);
-        approvals::sweep(&Hands { ctx, db: Rc::clone(&db), config, desk }).await?;
+        let hands = Hands { ctx, db: Rc::clone(&db), config, desk };
+        approvals::sweep(&hands).await?;
+        services::sweep(&hands).await?;
+        sources.sweep().await?;
         ledger::prune(&db, retention_ms).await
     }
     .await;
@@ -124,8 +135,10 @@ async fn make_attempt(
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
     };
-    let nested = Nested::new(ctx, Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
-    let tools = Tools::new(env, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);
+    let nested =
+        Nested::new(Rc::clone(&ctx), Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
+    let tools =
+        Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);
     let loader = Loader::of(env).map_err(|thrown| {
         Fault::new(
             crate::error::Code::ConfigurationInvalid,

@@ -9,6 +9,7 @@
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
 //! | [`pages`] | what people see: pages of HTML, signing in |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
+//! | [`services`] | exports of packages that are kept at work, one stretch after the other |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
 //! | [`code`] | pure: from what an agent wrote to a module |
@@ -42,6 +43,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sandbox;
+pub mod services;
 pub mod signing;
 pub mod store;
 pub mod tools;

@@ -121,6 +121,7 @@ pub fn order(
         claim: None,
         parent: None,
         package: None,
+        service: None,
     })
 }
 
@@ -495,7 +496,7 @@ fn ended_as(fault: &Fault) -> Status {
 }
 
 fn surface_of(word: &str) -> Surface {
-    [Surface::Invocation, Surface::Workflow]
+    [Surface::Invocation, Surface::Workflow, Surface::Service]
         .into_iter()
         .find(|surface| surface.as_str() == word)
         .unwrap_or(Surface::Execute)

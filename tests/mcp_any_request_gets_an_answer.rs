@@ -220,7 +220,8 @@ proptest! {
     #[test]
     fn any_arguments(
         tool in select(vec![
-            "execute", "run_get", "run_list", "package_list", "package_invoke", "resume",
+            "execute", "tool_search", "tool_describe", "run_get", "run_list", "package_list",
+            "package_invoke", "resume", "service_start", "service_stop", "service_status",
         ]),
         arguments in json_value(),
         cut in option::of(0_usize..400),

@@ -6,7 +6,7 @@
 //   test("…", { skip: python.missing }, async () => { … python.path … });
 import fs from "node:fs";
 import path from "node:path";
-import { PYTHON_AT_LEAST, PYTHON_PACKAGES } from "../versions.mjs";
+import { PYTHON_AT_LEAST, PYTHON_PACKAGES, SCHEMA_SUITE } from "../versions.mjs";
 import { Refusal, run } from "./command.mjs";
 import { withLock } from "./lock.mjs";
 import { cacheDir } from "./places.mjs";
@@ -57,6 +57,53 @@ export async function installPython() {
     }
     const { missing } = await pythonWithMcp();
     if (missing !== undefined) throw new Refusal(missing);
+  });
+}
+
+const SUITE = path.join(cacheDir(), "json-schema-suite", SCHEMA_SUITE.version);
+
+/**
+ * The official test suite of JSON Schema: the folder that has one folder a draft.
+ *
+ * @returns {Need}
+ */
+export function schemaSuite() {
+  if (fs.existsSync(SUITE)) return { path: SUITE, missing: undefined };
+  const { name, version } = SCHEMA_SUITE;
+  return {
+    path: undefined,
+    missing: `the test suite of JSON Schema, from ${name} ${version}, is missing; get it: node scripts/setup.mjs --python`,
+  };
+}
+
+/** Gets the test suite of JSON Schema where it is missing. */
+export async function installSchemaSuite() {
+  await installPython();
+  await withLock("json-schema-suite", async () => {
+    if (schemaSuite().path) return;
+    const { name, version } = SCHEMA_SUITE;
+    console.log(`Getting the test suite of JSON Schema from ${name} ${version}…`);
+    const parent = path.dirname(SUITE);
+    fs.mkdirSync(parent, { recursive: true });
+    const folder = fs.mkdtempSync(path.join(parent, "getting-"));
+    try {
+      const unpack =
+        "import glob, sys, tarfile; tarfile.open(glob.glob(sys.argv[1] + '/*.tar.gz')[0])" +
+        ".extractall(sys.argv[1], filter='data')";
+      for (const args of [
+        ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", name].concat(
+          ["--dest", folder],
+          [`${name}==${version}`],
+        ),
+        ["-c", unpack, folder],
+      ]) {
+        const done = await run(VENV_PYTHON, args);
+        if (!done.ok) throw new Refusal(`${VENV_PYTHON} ${args.join(" ")} failed:\n${done.text}`);
+      }
+      fs.renameSync(path.join(folder, `${name}-${version}`, "json", "tests"), SUITE);
+    } finally {
+      fs.rmSync(folder, { recursive: true, force: true });
+    }
   });
 }
 

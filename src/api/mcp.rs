@@ -2,7 +2,7 @@
 //! checked, is [`crate::mcp`]'s.
 
 use super::streaming::{self, Framing, RunAnswer};
-use super::{App, auth, body, internal, ledger};
+use super::{App, auth, body, internal, ledger, mcp_answers};
 use crate::approvals::{self, Wait};
 use crate::attempt::Order;
 use crate::auth::Principal;
@@ -14,9 +14,9 @@ use crate::mcp::{
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
-use crate::run::outcome::Status;
 use crate::run::surface::Surface;
-use crate::runs::{self, Page, RunRequest};
+use crate::runs::{self, RunRequest};
+use crate::store::sources as table;
 use crate::store::states;
 use worker::{Headers, Request, Response};
 
@@ -69,7 +69,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app))),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
         Read::Call(call) => {
             let asker = Asker::of(states, &call);
             run_tool(app, &principal, *call, asker, super::origin(&req)).await
@@ -77,13 +77,12 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment.
-fn guide(app: &App) -> Guide {
-    Guide {
-        sources: app.config.tools_service.iter().cloned().collect(),
-        longer_work: None,
-        budget_ms: app.config.budget_ms(Surface::Execute),
-    }
+/// What the descriptions say of this deployment, and of what the principal has connected.
+async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
+    sources.extend(table::names(&app.db, principal).await?);
+    let budget_ms = app.config.budget_ms(Surface::Execute);
+    Ok(Guide { sources, longer_work: None, budget_ms })
 }
 
 async fn run_tool(
@@ -95,6 +94,8 @@ async fn run_tool(
 ) -> Result<Response, Fault> {
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        Tool::ServiceStart(start) => Some(Target::read(&start.name)),
+        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
         _ => None,
     };
     let scope = match &target {
@@ -129,12 +130,6 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::PackageList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let (limit, cursor) = (limit.as_deref(), list.cursor.as_deref());
-            let found = packages::list(&app.db, &principal.name, limit, cursor).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::PackageInvoke(invoke) => {
             let Some(Ok(target)) = target else {
                 return Err(internal("an invocation without a target"));
@@ -144,25 +139,15 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::RunGet(get) => {
-            let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::Resume(resume) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
             let came =
                 approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
             told(streaming::look(came).await, None, call.reply)
         }
-        Tool::RunList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let page = Page {
-                limit: limit.as_deref(),
-                cursor: list.cursor.as_deref(),
-                status: list.status.map(Status::as_str),
-            };
-            let found = runs::list(&app.db, &principal.name, &page).await;
-            respond(call.reply.answer(&found.and_then(look)))
+        tool => {
+            let answered = mcp_answers::of(app, principal, tool, &origin).await;
+            respond(call.reply.answer(&answered.and_then(look)))
         }
     }
 }
@@ -182,7 +167,15 @@ async fn invocation(
     };
     let key = invoke.idempotency_key;
     let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
-    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        principal,
+        target,
+        (Surface::Invocation, wanted),
+        now_ms(),
+    )
+    .await?;
     Ok(Order { claim, ..order })
 }
 

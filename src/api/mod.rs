@@ -8,9 +8,13 @@ pub mod body;
 pub mod health;
 pub mod ledger;
 pub mod mcp;
+pub mod mcp_answers;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod secrets;
+pub mod services;
+pub mod sources;
 pub mod streaming;
 pub mod tokens;
 
@@ -137,41 +141,19 @@ async fn route(
             allow(&req, &[Method::Post])?;
             policies::test(&app, req).await
         }
-        ["v1", "packages"] => {
-            allow(&req, &[Method::Get])?;
-            packages::list(&app, &req).await
+        ["v1", "packages", rest @ ..] => packages::route(&app, req, rest).await,
+        ["v1", "sources" | "tools" | "secrets", ..] => {
+            sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }
-        ["v1", "packages", name] => {
-            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            packages::one(&app, req, name).await
-        }
-        ["v1", "packages", name, "versions"] if req.method() == Method::Get => {
-            packages::versions(&app, &req, name).await
-        }
-        ["v1", "packages", name, "version"] if req.method() == Method::Put => {
-            packages::point(&app, req, name).await
-        }
-        ["v1", "packages", name, export] => {
-            allow(&req, &[Method::Post])?;
-            packages::invoke(&app, req, name, export).await
-        }
-        ["v1", "tokens"] => {
-            allow(&req, &[Method::Get, Method::Post])?;
-            if req.method() == Method::Post {
-                tokens::create(&app, req).await
-            } else {
-                tokens::list(&app, &req).await
-            }
-        }
-        ["v1", "tokens", id] => {
-            allow(&req, &[Method::Delete])?;
-            tokens::revoke(&app, &req, id).await
-        }
-        _ => {
-            let shown: String = path.chars().take(200).collect();
-            Err(Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}.")))
-        }
+        ["v1", "services", rest @ ..] => services::route(&app, req, rest).await,
+        ["v1", "tokens", rest @ ..] => tokens::route(&app, req, rest).await,
+        _ => Err(nothing_at(&path)),
     }
+}
+
+fn nothing_at(path: &str) -> Fault {
+    let shown: String = path.chars().take(200).collect();
+    Fault::new(Code::RouteNotFound, format!("There is nothing at {shown}."))
 }
 
 /// A parameter of the query in whole seconds, as milliseconds, at most `most_ms`; the only one that

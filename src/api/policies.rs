@@ -5,7 +5,7 @@ use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::store::policies;
-use crate::tools;
+use crate::tools::find;
 use crate::tools::policy::{self, Policy, Rule, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ pub async fn test(app: &App, mut req: Request) -> Result<Response, Fault> {
         policy::check(&rules)?;
         policy.own = rules;
     }
-    let declares = tools::declared(&trial.tool);
+    let declares = find::declares(&app.db, &principal.name, &trial.tool).await?;
     let decision = policy.decide(&trial.tool, &trial.arguments, declares);
     json_text(serde_json::to_string(&decision).unwrap_or_default(), 200)
 }

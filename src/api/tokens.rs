@@ -1,6 +1,6 @@
 //! `/v1/tokens`: make one (its secret is shown once), list them, revoke one.
 
-use super::{App, auth as request_auth, body, internal, json_text};
+use super::{App, allow, auth as request_auth, body, internal, json_text, nothing_at};
 use crate::auth::{self, Principal};
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
@@ -8,7 +8,7 @@ use crate::platform::random;
 use crate::store::tokens::{self, Token};
 use serde::Deserialize;
 use serde_json::json;
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
 
 /// The longest life of a token, in milliseconds: ten years, so that a slip of the pen is noticed.
 const MAX_LIFE_MS: u64 = 315_360_000_000;
@@ -34,7 +34,30 @@ pub fn may_hand_on(owner: &Principal, scope: &str) -> bool {
     owner.may(scope) || owner.name == "admin"
 }
 
-/// Makes a token: `{token, id, …}`, the secret for the only time.
+/// `/v1/tokens`; `segments` is what follows.
+///
+/// # Errors
+///
+/// Whatever refuses the request.
+pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Response, Fault> {
+    match segments {
+        [] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                create(app, req).await
+            } else {
+                list(app, &req).await
+            }
+        }
+        [id] => {
+            allow(&req, &[Method::Delete])?;
+            revoke(app, &req, id).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
+
+/// `POST /v1/tokens` makes a token: `{token, id, …}`, the secret for the only time.
 ///
 /// # Errors
 ///

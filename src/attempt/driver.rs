@@ -10,6 +10,7 @@ use super::people::People;
 use super::permit;
 use super::program::{Program, refused};
 use super::recorder::Recorder;
+use super::shift::{Shift, Why};
 use crate::code;
 use crate::config::Config;
 use crate::error::{Code, Fault};
@@ -49,6 +50,10 @@ pub const AMBIENT: &[&str] =
 
 /// A tool call that came back: its number and what it came to; `None` when it was stopped.
 type Returned = Option<(u32, Result<Came, Fault>)>;
+
+/// A tool that was looked up for a call: its number, and why it is not called; `None` when it was
+/// stopped.
+type Prepared = Option<(u32, Option<Fault>)>;
 
 /// A message of the harness and the way back.
 type Arrival = (String, oneshot::Sender<String>);
@@ -124,6 +129,9 @@ fn invocation_of(attempt: &Attempt) -> Result<String, Fault> {
             "logLines": limits.log_lines,
             "logLineBytes": limits.log_line_bytes,
         },
+        "service": order.service.as_ref().map(|service| json!({
+            "service": service.name, "stretch": service.stretch, "woken": service.woken,
+        })),
         "export": order.package.as_ref().map(|package| &package.export),
     })
     .to_string();
@@ -141,6 +149,8 @@ struct Attempt {
     seed: String,
     policy: Policy,
     people: People,
+    /// Of a service.
+    shift: Option<Shift>,
     /// Settlements that a replay may still report as progress.
     replayable: usize,
     /// When it last did.
@@ -151,6 +161,7 @@ struct Attempt {
     arguments: BTreeMap<u32, (String, String)>,
     replies: BTreeMap<u32, oneshot::Sender<String>>,
     stops: BTreeMap<u32, AbortHandle>,
+    preparing: FuturesUnordered<LocalBoxFuture<'static, Prepared>>,
     calls: FuturesUnordered<LocalBoxFuture<'static, Returned>>,
 }
 
@@ -185,6 +196,7 @@ impl Attempt {
         let mut people = People::default();
         people.hear(&approvals, &order.origin);
         Self {
+            shift: order.service.as_ref().map(|service| Shift::new(service, now)),
             order,
             db,
             tools: Rc::new(tools),
@@ -202,6 +214,7 @@ impl Attempt {
             arguments: BTreeMap::new(),
             replies: BTreeMap::new(),
             stops: BTreeMap::new(),
+            preparing: FuturesUnordered::new(),
             calls: FuturesUnordered::new(),
         }
     }
@@ -230,7 +243,8 @@ impl Attempt {
         let mut writing: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
         let mut renewing: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
         let mut polling: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
-        let mut renewed_at = now_ms();
+        // A service may have been asked to stop before its run had a row.
+        let mut renewed_at = if self.shift.is_some() { 0 } else { now_ms() };
         let mut polled_at = 0_u64;
         loop {
             if writing.is_terminated_and(!recorder.is_idle()) {
@@ -271,11 +285,16 @@ impl Attempt {
                 },
                 ended = evaluated => Some(self.evaluated(ended, program)),
                 returned = self.calls.select_next_some() => self.returned(returned),
+                prepared = self.preparing.select_next_some() => self.prepared(prepared),
                 written = writing => written.err().map(|error| Event::RecordLost(error.0)),
                 why = left => Some(Event::Aborted(why)),
                 lease = renewing => match lease {
-                    Ok(runs::Lease::CancelAsked) => {
-                        Some(Event::Aborted("it was asked to end".to_owned()))
+                    Ok(runs::Lease::CancelAsked) => match &mut self.shift {
+                        Some(shift) => {
+                            shift.end(Why::Asked, now_ms());
+                            None
+                        }
+                        None => Some(Event::Aborted("it was asked to end".to_owned())),
                     }
                     Ok(runs::Lease::Lost) if recorder.is_idle() => {
                         Some(Event::RecordLost("the lease is lost".to_owned()))
@@ -293,7 +312,9 @@ impl Attempt {
                 }
                 () = pause => Some(Event::Tick),
             };
+            let over = self.shift.as_mut().and_then(|shift| shift.look(now_ms()));
             let mut next = VecDeque::from_iter(event);
+            next.extend(over.map(Event::Aborted));
             while let Some(event) = next.pop_front() {
                 let commands = self.run.on(now_ms(), event);
                 if let Some(outcome) = self.obey(commands, &mut next) {
@@ -361,6 +382,13 @@ impl Attempt {
                 }
                 self.people.await_decision(message.n, reply);
                 None
+            }
+            Kind::Stop => {
+                match &mut self.shift {
+                    Some(shift) => shift.listens(reply),
+                    None => answer(reply, "{}".to_owned()),
+                }
+                Some(Event::Loaded)
             }
             Kind::Quiet => {
                 self.people.quiet(now_ms().saturating_add(self.order.hold_ms), reply);

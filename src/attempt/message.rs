@@ -63,6 +63,8 @@ pub enum Kind {
     Quiet,
     /// There is something to tell.
     Note,
+    /// Of a service: whether it is to end.
+    Stop,
     /// A step has begun.
     Step,
     /// What a step's function gave.

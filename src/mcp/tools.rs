@@ -6,6 +6,11 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod service_start;
+mod service_status;
+mod service_stop;
+mod tool_describe;
+mod tool_search;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -13,19 +18,28 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use service_start::ServiceStart;
+pub use service_status::ServiceStatus;
+pub use service_stop::ServiceStop;
+pub use tool_describe::ToolDescribe;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
-use crate::{error::Fault, run::outcome::Status};
+use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 11] = [
     execute::NAME,
+    tool_search::NAME,
+    tool_describe::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
     package_invoke::NAME,
     resume::NAME,
+    service_start::NAME,
+    service_stop::NAME,
+    service_status::NAME,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -55,6 +69,16 @@ pub enum Tool {
     PackageInvoke(PackageInvoke),
     /// Waits for a run to go on.
     Resume(Resume),
+    /// Finds tools that programs can call.
+    ToolSearch(Search),
+    /// Says how one is called.
+    ToolDescribe(ToolDescribe),
+    /// Has a service kept at work.
+    ServiceStart(ServiceStart),
+    /// Asks a service to stop.
+    ServiceStop(ServiceStop),
+    /// Looks at services.
+    ServiceStatus(ServiceStatus),
 }
 
 /// Why a call is none.
@@ -81,6 +105,11 @@ impl Tool {
             package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
             package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
+            tool_search::NAME => tool_search::read(arguments()).map(Self::ToolSearch),
+            tool_describe::NAME => ToolDescribe::read(arguments()).map(Self::ToolDescribe),
+            service_start::NAME => ServiceStart::read(arguments()).map(Self::ServiceStart),
+            service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
+            service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -94,18 +123,29 @@ impl Tool {
             Self::RunGet(_) => run_get::NAME,
             Self::RunList(_) => run_list::NAME,
             Self::Resume(_) => resume::NAME,
+            Self::ToolSearch(_) => tool_search::NAME,
+            Self::ToolDescribe(_) => tool_describe::NAME,
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
+            Self::ServiceStart(_) => service_start::NAME,
+            Self::ServiceStop(_) => service_stop::NAME,
+            Self::ServiceStatus(_) => service_status::NAME,
         }
     }
 
-    /// The scope that a token needs for it. An invocation needs that of its export, which `execute`
-    /// covers.
+    /// The scope that a token needs for it. An invocation needs that of its export, and a service its
+    /// own, which `execute` covers.
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
-            Self::Execute(_) | Self::PackageInvoke(_) | Self::Resume(_) => "execute",
-            Self::RunGet(_) | Self::RunList(_) => "runs",
+            Self::Execute(_)
+            | Self::PackageInvoke(_)
+            | Self::Resume(_)
+            | Self::ToolSearch(_)
+            | Self::ToolDescribe(_)
+            | Self::ServiceStart(_)
+            | Self::ServiceStop(_) => "execute",
+            Self::RunGet(_) | Self::RunList(_) | Self::ServiceStatus(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }
@@ -120,11 +160,16 @@ fn statuses() -> Vec<&'static str> {
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
     vec![
         execute::definition(guide),
+        tool_search::definition(),
+        tool_describe::definition(),
         run_get::definition(),
         run_list::definition(),
         package_list::definition(),
         package_invoke::definition(),
         resume::definition(),
+        service_start::definition(),
+        service_stop::definition(),
+        service_status::definition(),
     ]
 }
 

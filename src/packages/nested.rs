@@ -13,6 +13,7 @@ use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{HangUp, hang_up};
 use crate::report::desk::Desk;
 use crate::run::outcome::{Question, Status};
+use crate::run::surface::Surface;
 use crate::run::value;
 use crate::runs;
 use crate::store::db::Db;
@@ -161,8 +162,15 @@ impl Nested {
             Some(key) => Some(invocation.claim(&target, "idempotencyKey", key)?),
         };
         let (db, config) = (&self.db, &self.config);
-        let mut order =
-            super::order(db, config, &self.principal, &target, invocation, arrived_at).await?;
+        let mut order = super::order(
+            db,
+            config,
+            &self.principal,
+            &target,
+            (Surface::Invocation, invocation),
+            arrived_at,
+        )
+        .await?;
         order.claim = claim;
         if order.claim.is_none() {
             order.run_id = self.child_id(n);

@@ -9,6 +9,7 @@ use crate::api::App;
 use crate::error::Fault;
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
+use crate::run::surface::Surface;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use worker::{Request, Response};
@@ -78,8 +79,14 @@ pub async fn change(
                 .map_err(|error| Fault::invalid("params", format!("is no JSON ({error})")))?;
             let version = form.given("version").map(number).transpose()?;
             let invocation = Invocation { params: Some(params), version, ..Invocation::default() };
-            let order =
-                packages::order(&app.db, &app.config, principal, &target, invocation, now_ms());
+            let order = packages::order(
+                &app.db,
+                &app.config,
+                principal,
+                &target,
+                (Surface::Invocation, invocation),
+                now_ms(),
+            );
             runs::follow(app, &req, order.await?).await
         }
     }

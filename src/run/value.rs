@@ -523,7 +523,9 @@ fn escape(node: &Node<'_>, out: &mut String) {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-fn encode_base64(bytes: &[u8]) -> String {
+/// Bytes as padded base64.
+#[must_use]
+pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
     for chunk in bytes.chunks(3) {
         let byte = |i: usize| chunk.get(i).map_or(0, |byte| u32::from(*byte));
@@ -538,7 +540,8 @@ fn encode_base64(bytes: &[u8]) -> String {
 }
 
 /// Padded base64 without white space; `None` for anything else.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
+#[must_use]
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let (chunks, rest) = text.as_bytes().as_chunks::<4>();
     if !rest.is_empty() {
         return None;

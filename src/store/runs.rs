@@ -43,7 +43,8 @@ pub struct Beginning<'a> {
     pub now: u64,
 }
 
-/// The rows of a run that begins, if a permit is free: the run's own row is the permit.
+/// The rows of a run that begins, if a permit is free: the run's own row is the permit. A stretch of a
+/// service that was stopped meanwhile begins as one that is asked to end.
 /// `joined_at`: when it took its place in line; whoever of its principal joined earlier goes first.
 ///
 /// Both can be written twice: an id is never another run's.
@@ -57,10 +58,13 @@ pub fn begin(
         sql!(
             "INSERT INTO runs
                (id, principal, surface, status, label, budget_ms, created_at, fence, lease_until,
-                parent_id)
-             SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?13
+                parent_id, cancel_asked)
+             SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?13,
+                CASE WHEN ?3 = 'service' THEN (SELECT wanted = 'stopped' FROM services
+                  WHERE run_id = ?1) ELSE 0 END
              WHERE ?13 IS NOT NULL
-                OR (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?9
+                OR (?3 <> 'service' OR EXISTS (SELECT 1 FROM services WHERE run_id = ?1))
+               AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?9
                       AND parent_id IS NULL) < ?10
                AND (SELECT COUNT(*) FROM runs WHERE principal = ?2 AND status = 'running'
                       AND lease_until > ?9 AND parent_id IS NULL) < ?11

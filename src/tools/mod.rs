@@ -3,9 +3,14 @@
 //! Every tool takes one object and gives one value, both as tagged JSON. What a tool fails with
 //! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
 
+pub mod alarm;
+pub mod calls;
+pub mod connect;
 pub mod egress;
 pub mod emit;
 pub mod exchange;
+pub mod find;
+pub mod gateway;
 pub mod graphql;
 pub mod http;
 pub mod import;
@@ -13,16 +18,27 @@ pub mod names;
 pub mod naming;
 pub mod openapi;
 pub mod policy;
+pub mod retry;
+pub mod schema;
+pub mod secret;
 pub mod service;
+pub mod source;
 pub mod storage;
+pub mod turns;
+pub mod vault;
+pub mod words;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
 use crate::run::journal::Journal;
 use crate::run::outcome::Question;
+use crate::run::value;
 use crate::store::db::Db;
+use crate::store::policies;
+use crate::tools::calls::Sources;
 use crate::tools::policy::Declared;
+use crate::tools::source::Later;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -65,14 +81,18 @@ pub struct Tools {
     config: Rc<Config>,
     service: Option<service::Service>,
     nested: Option<Nested>,
+    sources: Sources,
     caller: Caller,
     emitted: emit::Emitted,
 }
 
 /// The built-in tools: name, and whether a call only reads.
-const BUILT_IN: &[(&str, bool)] = &[
+pub(crate) const BUILT_IN: &[(&str, bool)] = &[
+    (find::DESCRIBE, true),
     ("emit", true),
     ("http.fetch", false),
+    (find::SEARCH, true),
+    ("service.alarm", false),
     ("storage.delete", false),
     ("storage.get", true),
     ("storage.list", true),
@@ -87,6 +107,7 @@ impl Tools {
     /// `configuration_invalid` when a source that is declared is not bound.
     pub fn new(
         env: &worker::Env,
+        ctx: Rc<worker::Context>,
         db: Rc<Db>,
         config: Rc<Config>,
         caller: Caller,
@@ -95,7 +116,10 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        Ok(Self { db, config, service, nested: None, caller, emitted: emit::Emitted::default() })
+        let sources =
+            Sources::of(Rc::clone(&db), Rc::clone(&config), Later::of(ctx), &caller.principal);
+        let emitted = emit::Emitted::default();
+        Ok(Self { db, config, service, nested: None, sources, caller, emitted })
     }
 
     /// The same, and packages can be invoked.
@@ -104,16 +128,33 @@ impl Tools {
         Self { nested: Some(nested), ..self }
     }
 
-    /// Whether a call of `path` only reads, so that it need not be written down before it is made.
+    /// Whether a path has to be looked up before a call of it is decided about.
+    #[must_use]
+    pub fn is_to_prepare(&self, path: &str) -> bool {
+        !BUILT_IN.iter().any(|(name, _)| *name == path) && path != nested::PATH
+    }
+
+    /// Looks a tool up and holds the arguments against what it takes.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that do not fit; the database.
+    pub async fn prepare(&self, path: &str, arguments: &str) -> Result<(), Fault> {
+        self.sources.prepare(path, arguments).await
+    }
+
+    /// Whether a call of `path` only reads, so that it need not be written down before it is made. Of a
+    /// source's tool it is known once it is prepared.
     #[must_use]
     pub fn only_reads(&self, path: &str) -> bool {
         BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
+            || self.sources.known(path).is_some_and(|tool| tool.reads())
     }
 
     /// What a tool says of itself. A service says nothing.
     #[must_use]
     pub fn declares(&self, path: &str) -> Declared {
-        declared(path)
+        self.sources.known(path).map_or_else(|| declared(path), |tool| tool.declares())
     }
 
     /// Takes up what earlier attempts of the run left with the tools.
@@ -137,7 +178,9 @@ impl Tools {
     /// found.
     #[must_use]
     pub fn is_repeatable(&self, path: &str) -> bool {
-        self.only_reads(path) || self.nested.is_some() && path == nested::PATH
+        self.only_reads(path)
+            || self.nested.is_some() && path == nested::PATH
+            || self.sources.known(path).is_some_and(|tool| tool.repeatable())
     }
 
     /// Calls a tool as the run's call `n`. `arguments` and the answer are tagged JSON. Dropping the
@@ -153,16 +196,32 @@ impl Tools {
             "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
-            "http.fetch" => http::fetch(&self.config.http_hosts, &self.caller, arguments).await,
-            _ => match (&self.nested, &self.service) {
-                (Some(nested), _) if path == nested::PATH => {
-                    match nested.invoke(n, arguments).await? {
-                        Came::Back(answer) => Ok(answer),
-                        waits @ Came::Waits(_) => return Ok(waits),
-                    }
+            "http.fetch" => http::fetch(&self.db, &self.config, &self.caller, arguments).await,
+            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).await,
+            find::SEARCH => {
+                let wanted: find::Search = read(path, arguments)?;
+                let found = find::search(&self.db, &self.caller.principal, &wanted).await?;
+                tagged(path, &found)
+            }
+            find::DESCRIBE => {
+                let wanted: Described = read(path, arguments)?;
+                let found = find::describe(&self.db, &self.caller.principal, &wanted.path).await?;
+                tagged(path, &found)
+            }
+            nested::PATH if self.nested.is_some() => {
+                let Some(nested) = &self.nested else { return Err(not_found(path, &[])) };
+                match nested.invoke(n, arguments).await? {
+                    Came::Back(answer) => Ok(answer),
+                    waits @ Came::Waits(_) => return Ok(waits),
                 }
-                (_, Some(service)) => service.call(path, arguments, &self.caller).await?,
-                (_, None) => return Err(not_found(path, &[])),
+            }
+            _ => match (self.sources.find(path).await?, &self.service) {
+                (Some(tool), _) => {
+                    let bytes = self.caller.answer_bytes;
+                    self.sources.call(&tool, arguments, bytes, &|_| {}).await
+                }
+                (None, Some(service)) => service.call(path, arguments, &self.caller).await?,
+                (None, None) => Err(self.unknown(path).await?),
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
@@ -177,6 +236,29 @@ impl Tools {
         }
         Ok(Came::Back(answer))
     }
+
+    async fn unknown(&self, path: &str) -> Result<Fault, Fault> {
+        let policy = policies::of(&self.db, &self.caller.principal).await?;
+        let near = find::nearest(&self.db, &self.caller.principal, &policy, path).await?;
+        Ok(not_found(path, &near))
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    path: String,
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(path: &str, arguments: &'a str) -> Result<T, Fault> {
+    serde_json::from_str(arguments).map_err(|error| {
+        // serde names the field; its place in the encoded text would mean nothing to the caller.
+        unfit(path, error.to_string().split(" at line ").next().unwrap_or_default())
+    })
+}
+
+fn tagged(path: &str, plain: &str) -> Result<String, Fault> {
+    value::tagged(plain).map_err(|error| Fault::internal(path, error.to_string()))
 }
 
 /// What a tool says of itself, as far as that is known without asking its source.

@@ -31,7 +31,10 @@ export async function exercise(client) {
   const { tools } = await client.listTools();
   assert.deepEqual(
     tools.map(({ name }) => name),
-    ["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"],
+    [
+      ...["execute", "tool_search", "tool_describe", "run_get", "run_list"],
+      ...["package_list", "package_invoke", "resume"],
+    ],
     "the tools, in the order in which they are listed",
   );
   for (const { name, outputSchema } of tools) assert.ok(outputSchema, `${name} has a schema`);

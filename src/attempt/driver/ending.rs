@@ -2,7 +2,6 @@
 
 use super::{Arrival, Attempt, answer, over};
 use crate::error::{Code, Fault};
-use crate::packages::schema;
 use crate::platform::clock::now_ms;
 use crate::report::desk::{Circumstances, Desk};
 use crate::run::outcome::{Outcome, RunView};
@@ -10,6 +9,7 @@ use crate::run::value;
 use crate::store::db::StoreError;
 use crate::store::journal as store;
 use crate::store::{approvals, attempts, ledger, runs};
+use crate::tools::schema;
 use futures_channel::mpsc;
 use futures_util::future::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -25,6 +25,7 @@ impl Attempt {
         arrivals: Option<mpsc::UnboundedReceiver<Arrival>>,
     ) -> Result<String, Fault> {
         // What was in flight is stopped; dropping the futures lets their connections go.
+        self.preparing = FuturesUnordered::new();
         self.calls = FuturesUnordered::new();
         let now = now_ms();
         let outcome = self.with_plain_result(outcome);

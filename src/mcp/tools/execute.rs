@@ -65,6 +65,8 @@ fn description(guide: &Guide) -> String {
          the top, and the result is what is returned. At hand are tools, params, console and \
          sleep(ms). Each tool takes one object and returns a value: \
          const {{ value }} = await tools.storage.get({{ key: \"a\" }}). \
+         tool_search finds tools, tool_describe says how one is called; in a program \
+         tools.search({{ query }}) and tools.describe({{ path }}) do. \
          A program has {} of its own time, sleep included; waiting on tools does not count.",
         seconds(guide.budget_ms)
     );

@@ -640,6 +640,13 @@ export class Attempt {
     this.pump();
   }
 
+  /** A timer of the harness's own is due now. @param {number} id */
+  summon(id) {
+    if (this.ended) return;
+    this.timers.summon(id);
+    this.pump();
+  }
+
   // ---- What the program's timers call ---------------------------------------------------------------------------------
 
   /** @param {any} run @param {any} ms @param {boolean} repeat @param {any[]} args */

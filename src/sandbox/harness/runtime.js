@@ -16,8 +16,9 @@ import { field } from "./outbox.js";
  * @param {any} of.console
  * @param {any} of.params
  * @param {any} of.run
+ * @param {ReturnType<typeof import("./stop.js").createStop> | null} of.stop of a service
  */
-export function createRuntime({ attempt, calls, console, params, run }) {
+export function createRuntime({ attempt, calls, console, params, run, stop }) {
   const tools = calls.namespace();
   const call = (/** @type {string} */ path, /** @type {any} */ argument) =>
     calls.call(path, argument);
@@ -34,7 +35,9 @@ export function createRuntime({ attempt, calls, console, params, run }) {
   /** @param {any} duration @returns {Promise<void>} */
   const sleep = (duration) =>
     new Promise((resolve) => {
-      attempt.addTimer(resolve, durationMs(duration, attempt.clock.date()), false, []);
+      const ms = durationMs(duration, attempt.clock.date());
+      if (stop === null) attempt.addTimer(resolve, ms, false, []);
+      else stop.sleep(ms, () => resolve());
     });
 
   /**

@@ -30,9 +30,26 @@ export function createTimers(now, failed) {
     return id;
   }
 
-  /** @param {any} id */
+  /** The program's own only. @param {any} id */
   function clear(id) {
-    timers.delete(typeof id === "number" ? id : toNumber(id));
+    const number = typeof id === "number" ? id : toNumber(id);
+    if (number > 0) timers.delete(number);
+  }
+
+  /**
+   * A timer of the harness's, which is due when it is summoned; in a replay when the record says so.
+   *
+   * @param {number} id below 0
+   * @param {() => void} run
+   */
+  function reserve(id, run) {
+    timers.set(id, { due: Infinity, every: 0, run, args: [] });
+  }
+
+  /** @param {number} id */
+  function summon(id) {
+    const timer = timers.get(id);
+    if (timer !== undefined) timer.due = now();
   }
 
   /** The timer that is due first; of equals the one made first. */
@@ -68,10 +85,12 @@ export function createTimers(now, failed) {
   return {
     add,
     clear,
+    reserve,
+    summon,
     next,
     fire,
     /** Whether a timer exists that is due by then. @param {number} id @param {number} at */
-    isDue: (id, at) => timers.has(id) && timers.get(id).due <= at,
+    isDue: (id, at) => timers.has(id) && (id < 0 || timers.get(id).due <= at),
     size: () => timers.size,
   };
 }
