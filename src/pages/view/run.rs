@@ -364,9 +364,13 @@ fn relatives(page: &Page<'_>) -> Markup {
     }
 }
 
+/// Programs and parameters that are shown once more to be copied, in bytes at most.
+const MAX_COPIED_BYTES: usize = 65_536;
+
 /// The same run, as a client would send it.
 fn copies(page: &Page<'_>) -> Markup {
-    if page.surface != "execute" || page.source.is_empty() {
+    let bytes = page.source.len().saturating_add(page.params.len());
+    if page.surface != "execute" || page.source.is_empty() || bytes > MAX_COPIED_BYTES {
         return html! {};
     }
     let params = serde_json::from_str::<serde_json::Value>(page.params).unwrap_or_default();
