@@ -94,6 +94,13 @@ pub async fn make(app: &App, owner: &Principal, wanted: Wanted) -> Result<(Token
             return Err(request_auth::missing(scope));
         }
     }
+    if let Some((gates, runs)) = auth::clash(&wanted.scopes) {
+        let what = format!(
+            "has {gates} beside {runs}: an agent does not change what gates it. Make two tokens, or a \
+             person's with approve"
+        );
+        return Err(Fault::invalid("scopes", what));
+    }
     let principal = match wanted.principal {
         None => owner.name.clone(),
         Some(name) if owner.name == "admin" && is_name(&name) => name,

@@ -92,10 +92,14 @@ pub async fn run<S: Sandbox>(
     let memory =
         if order.resumes { Memory::recall(&db, &order).await? } else { Memory::fresh(&order)? };
     let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
-    let mut attempt = Attempt::new(order, db, tools, recorder, memory, begun_at);
-    match policy {
-        Ok(policy) => attempt.policy = policy,
-        Err(error) => return attempt.end(desk, Outcome::Failed(error.into()), None).await,
+    let (policy, unread) = match policy {
+        Ok(policy) => (Rc::new(policy), None),
+        Err(error) => (Rc::default(), Some(error)),
+    };
+    let tools = tools.under(Rc::clone(&policy));
+    let mut attempt = Attempt::new(order, db, tools, policy, recorder, memory, begun_at);
+    if let Some(error) = unread {
+        return attempt.end(desk, Outcome::Failed(error.into()), None).await;
     }
     let program = match program {
         Ok(program) => program,
@@ -133,6 +137,7 @@ fn invocation_of(attempt: &Attempt) -> Result<String, Fault> {
             "service": service.name, "stretch": service.stretch, "woken": service.woken,
         })),
         "export": order.package.as_ref().map(|package| &package.export),
+        "parkMs": order.segment.as_ref().map(|segment| segment.park_ms),
     })
     .to_string();
     let head = head.strip_suffix('}').unwrap_or_default();
@@ -147,7 +152,7 @@ struct Attempt {
     run: Run,
     record: Record,
     seed: String,
-    policy: Policy,
+    policy: Rc<Policy>,
     people: People,
     /// Of a service.
     shift: Option<Shift>,
@@ -170,6 +175,7 @@ impl Attempt {
         order: Order,
         db: Rc<Db>,
         tools: Tools,
+        policy: Rc<Policy>,
         recorder: Recorder,
         memory: Memory,
         now: u64,
@@ -203,7 +209,7 @@ impl Attempt {
             recorder,
             run,
             seed,
-            policy: Policy::default(),
+            policy,
             people,
             replayable: journal.settlements(),
             replayed_at: None,
@@ -391,7 +397,11 @@ impl Attempt {
                 Some(Event::Loaded)
             }
             Kind::Quiet => {
-                self.people.quiet(now_ms().saturating_add(self.order.hold_ms), reply);
+                let segment = self.order.segment.as_ref();
+                // On any other surface no sleep parks, whatever a harness says.
+                let wake_at = segment.zip(message.until).map(|(of, until)| of.wake_at(until));
+                let until = now_ms().saturating_add(self.order.hold_ms);
+                self.people.quiet(until, wake_at, reply);
                 Some(Event::Quiet)
             }
         }

@@ -41,6 +41,9 @@ pub struct Message {
     /// The same.
     #[serde(default)]
     pub column: Option<u32>,
+    /// When the first of the sleeps that it waits for ends, Unix ms.
+    #[serde(default)]
+    pub until: Option<u64>,
     /// What a step's function gave, as a reply.
     #[serde(default)]
     pub reply: Option<Box<RawValue>>,
@@ -59,7 +62,7 @@ pub enum Kind {
     Again,
     /// Whether a person has decided.
     Decided,
-    /// Only people are waited for.
+    /// Only people, or sleeps that park, are waited for.
     Quiet,
     /// There is something to tell.
     Note,

@@ -3,6 +3,7 @@
 
 pub mod approvals;
 pub mod attempts;
+pub mod compensations;
 pub mod db;
 pub mod dispatches;
 pub mod followed;
@@ -20,3 +21,4 @@ pub mod sources;
 pub mod states;
 pub mod storage;
 pub mod tokens;
+pub mod workflows;

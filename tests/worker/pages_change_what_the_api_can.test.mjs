@@ -65,7 +65,7 @@ test("rules are written, tried and removed", async () => {
   const rule = { scope: "own", add: "1", pattern: "mail.*", action: "block", note: "no <mail>" };
   const when = `[{"at": "/to", "notMatches": "*@example.com"}]`;
   assert.equal((await v.send("/policies", { ...rule, when })).status, 303);
-  const { body } = await w.json("/v1/policies", undefined, { token: p.agent });
+  const { body } = await w.json("/v1/policies", undefined, { token: p.person });
   assert.deepEqual(body.own, [
     {
       pattern: "mail.*",
@@ -98,7 +98,7 @@ test("rules are written, tried and removed", async () => {
     assert.equal((await v.send("/policies", wrong)).status, 400, JSON.stringify(wrong));
   }
   assert.equal((await v.send("/policies", { ...rule, scope: "all", when })).status, 403);
-  const after = await w.json("/v1/policies", undefined, { token: p.agent });
+  const after = await w.json("/v1/policies", undefined, { token: p.person });
   assert.deepEqual(after.body, { all: [], own: [] });
   const admin = await at(ADMIN_TOKEN, "/policies");
   assert.equal((await admin.send("/policies", { ...rule, scope: "all", when })).status, 303);

@@ -81,7 +81,7 @@ test("revoking the token ends its sessions at once, and so does signing out", as
   for (const [name, value] of kept) a.cookies.set(name, value);
   assert.equal((await a.get("/approvals")).status, 303, "the old cookie is worth nothing");
   assert.equal((await b.get("/approvals")).status, 200, "the other browser stays");
-  await w.json(`/v1/tokens/${p.personId}`, undefined, { method: "DELETE", token: p.agent });
+  await w.json(`/v1/tokens/${p.personId}`, undefined, { method: "DELETE", token: p.person });
   assert.equal((await b.get("/approvals")).status, 303);
 });
 

@@ -97,9 +97,9 @@ export async function principal(worker, rules = []) {
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     return answer.body;
   };
-  const { token: agent } = await token(["execute", "runs", "policies", "packages", "tokens"]);
+  const { token: agent } = await token(["execute", "runs", "packages"]);
   const person = await token(["approve", "execute", "runs", "policies", "packages", "tokens"]);
-  const put = await worker.json("/v1/policies", { rules }, { method: "PUT", token: agent });
+  const put = await worker.json("/v1/policies", { rules }, { method: "PUT", token: person.token });
   assert.equal(put.status, 200, JSON.stringify(put.body));
   return {
     name,
