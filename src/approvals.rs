@@ -13,12 +13,14 @@ use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{hang_up, start_attempt};
 use crate::platform::workflows::Workflows;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
 use crate::store::{dispatches, followed, journal, states};
 use crate::workflows;
+use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -292,9 +294,10 @@ pub(crate) async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fa
 pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
     let now = now_ms();
     hands.db.batch(&[table::expire(now), states::prune(now)]).await?;
-    for run in journal::left_behind(&hands.db, now, AT_ONCE).await? {
-        hands.take_up(&run).await;
-    }
+    rollback::prune(&hands.db).await?;
+    // Side by side: one that computes for minutes holds up no other.
+    let left = journal::left_behind(&hands.db, now, AT_ONCE).await?;
+    join_all(left.iter().map(|run| hands.take_up(run))).await;
     Ok(())
 }
 

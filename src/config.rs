@@ -11,6 +11,9 @@ use crate::tools::secret::Keyring;
 /// A day: as long as a client that queues its work offline goes on trying.
 const LEDGER_RETENTION_MS: u64 = 86_400_000;
 
+/// Below the patience of most clients, which is a minute.
+const HOLD_MS: u64 = 50_000;
+
 /// A year.
 const MAX_LEDGER_RETENTION_MS: u64 = 31_536_000_000;
 
@@ -63,6 +66,9 @@ pub struct Config {
     /// many workflows of a principal may be at work or wait, how long one may live, and how long after
     /// its first failure a segment is made again.
     pub workflows: Durable,
+    /// `HOLDFAST_HOLD_MS`: how long a live sandbox is kept for people at most, when a caller asks for
+    /// it.
+    pub hold_ms: u64,
     budgets: [(Surface, u64); 4],
 }
 
@@ -164,6 +170,7 @@ impl Config {
                 life_ms: count("HOLDFAST_WORKFLOW_LIFE_MS", MAX_LIFE_MS, MAX_LIFE_MS)?,
                 back_off_ms: count("HOLDFAST_WORKFLOW_BACK_OFF_MS", 10_000, 3_600_000)?,
             },
+            hold_ms: count("HOLDFAST_HOLD_MS", HOLD_MS, 600_000)?,
             admin_token,
             signing_key,
             http_hosts,

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::error::Fault;
 use crate::ledger;
 use crate::packages::nested::Nested;
+use crate::pages;
 use crate::platform::loader::Loader;
 use crate::platform::workflows::{Step, Workflows};
 use crate::report;
@@ -71,6 +72,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         let config = Rc::new(Config::of(&env)?);
         let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
+        pages::forget(&db).await?;
         vault::reseal(&db, &config.secrets_keys).await?;
         let sources = connect::Hands {
             db: Rc::clone(&db),
@@ -176,8 +178,14 @@ async fn make_attempt(
         run_id: order.run_id.clone(),
         origin: order.origin.clone(),
     };
-    let nested =
-        Nested::new(Rc::clone(&ctx), Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
+    let nested = Nested::new(
+        Rc::clone(&ctx),
+        Rc::clone(&db),
+        Rc::clone(desk),
+        Rc::clone(&config),
+        Workflows::of(env).ok(),
+        &order,
+    );
     let tools = Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?
         .with_packages(nested)
         .with_workflows(maker);

@@ -11,6 +11,7 @@ use crate::platform::clock::now_ms;
 use crate::platform::exports::{Aborted, start_attempt};
 use crate::platform::random;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::limits::Limits;
 use crate::run::log::Line;
 use crate::run::outcome::{Question, RunView, Status, Timing};
@@ -19,7 +20,7 @@ use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
 use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
-use crate::store::{approvals, followed, journal};
+use crate::store::{approvals, dispatches, followed, journal};
 use crate::tools;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -228,7 +229,7 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
     } else {
         questions_of(db, id, now).await?
     };
-    Ok(view_of(&row, lines.as_deref(), None, &questions, now))
+    Ok(view_of(&row, lines.as_deref(), None, None, &questions, now))
 }
 
 /// What people have to answer for a run that waits for them.
@@ -351,7 +352,10 @@ pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, F
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = rows.len() > size;
     rows.truncate(size);
-    let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at, row.id));
+    let next = rows
+        .last()
+        .filter(|_| more)
+        .map(|row| cursor_text(&Cursor { created_at: row.created_at, id: row.id.clone() }));
     let runs: Vec<Value> = rows.iter().map(summary).collect();
     Ok(match next {
         Some(cursor) => json!({ "runs": runs, "nextCursor": cursor }),
@@ -360,7 +364,15 @@ pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, F
     .to_string())
 }
 
-fn read_cursor(text: &str) -> Option<Cursor> {
+/// A place in a list, as a client gives it back.
+#[must_use]
+pub fn cursor_text(cursor: &Cursor) -> String {
+    format!("{}-{}", cursor.created_at, cursor.id)
+}
+
+/// Reads it.
+#[must_use]
+pub fn read_cursor(text: &str) -> Option<Cursor> {
     let (at, id) = text.split_once('-')?;
     let created_at = at.parse().ok()?;
     let known =
@@ -425,10 +437,21 @@ pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
 }
 
 async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, Fault> {
-    let fault = Fault::new(
+    let mut fault = Fault::new(
         Code::SandboxGone,
         "The sandbox of this run is gone: it gave no sign of life for 30s.",
     );
+    // Nobody knows what became of what was called and did not return; whoever asks is told so.
+    let reads = tools::reads();
+    let calls = dispatches::of_run(db, &row.id).await?;
+    let open = calls.iter().filter(|call| call.state == "called");
+    let unknown: Vec<Value> = open
+        .filter(|call| !reads.contains(&call.path.as_str()))
+        .map(|call| json!({ "n": call.n, "tool": call.path }))
+        .collect();
+    if !unknown.is_empty() {
+        fault = fault.with("effectUnknown", unknown);
+    }
     end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
 }
 
@@ -448,7 +471,10 @@ pub(crate) async fn end_lost(
         return Err(fault);
     };
     let lines = table::logged(db, id).await?;
-    let response = view_of(&row, lines.as_deref(), Some(&fault), &[], now);
+    // A record that cannot be read offers nothing; the run ends all the same.
+    let plan = rollback::plan_of(db, &row.principal, id).await.unwrap_or_default();
+    let undoable = rollback::count(&plan);
+    let response = view_of(&row, lines.as_deref(), Some(&fault), undoable, &[], now);
     let kind = fault.kind().word();
     let mut statements = Vec::new();
     let mut writes_as = fence;
@@ -457,7 +483,12 @@ pub(crate) async fn end_lost(
         writes_as = fence.saturating_add(1);
     }
     statements.push(approvals::drop_open(id, writes_as, now));
-    statements.extend(journal::forget(id, writes_as));
+    if undoable.is_some() {
+        let until = now.saturating_add(rollback::KEPT_MS);
+        statements.push(journal::keep(id, writes_as, until));
+    } else {
+        statements.extend(journal::forget(id, writes_as));
+    }
     statements.extend(table::end(&table::Ending {
         id,
         fence: writes_as,
@@ -486,6 +517,7 @@ fn view_of(
     row: &Row,
     lines: Option<&str>,
     fault: Option<&Fault>,
+    undoable: Option<u64>,
     questions: &[Question],
     now: u64,
 ) -> String {
@@ -505,6 +537,7 @@ fn view_of(
         error_details: fault.map(Fault::to_json),
         approvals: questions,
         wake_at: row.wake_at.filter(|_| fault.is_none() && !status.is_final()),
+        rollback_steps: undoable,
         emitted: &[],
         logs: &lines,
         warnings: &[],

@@ -222,6 +222,7 @@ proptest! {
         tool in select(vec![
             "execute", "tool_search", "tool_describe", "run_get", "run_list", "package_list",
             "package_invoke", "resume", "service_start", "service_stop", "service_status",
+            "run_rollback",
             "workflow_create", "workflow_run_list", "workflow_cancel",
         ]),
         arguments in json_value(),

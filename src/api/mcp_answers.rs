@@ -73,7 +73,7 @@ pub async fn of(
             workflows::list(&app.hands(), name, &page).await
         }
         Tool::WorkflowCancel(cancel) => workflows::cancel(&app.hands(), name, &cancel.run_id).await,
-        Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) => {
+        Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) | Tool::RunRollback(_) => {
             Err(internal("a tool that opens a run, or waits for one, is not answered at once"))
         }
     }

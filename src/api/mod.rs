@@ -5,6 +5,7 @@
 pub mod approvals;
 pub mod auth;
 pub mod body;
+pub mod compensations;
 pub mod health;
 pub mod ledger;
 pub mod mcp;
@@ -22,6 +23,7 @@ pub mod workflows;
 use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::pages;
 use crate::platform::random;
 use crate::platform::workflows::Workflows;
 use crate::report::desk::{Circumstances, Desk};
@@ -100,6 +102,9 @@ async fn route(
     let config = Rc::new(Config::of(&env)?);
     let db = Rc::new(Db::of(&env)?);
     let app = App { env, ctx, config, db, desk: Rc::clone(desk) };
+    if pages::owns(&segments) {
+        return pages::answer(&app, req, &segments).await;
+    }
     match segments.as_slice() {
         ["mcp"] => mcp::answer(&app, req).await,
         ["v1", "runs"] => {
@@ -122,9 +127,21 @@ async fn route(
             allow(&req, &[Method::Post])?;
             approvals::resume(&app, &req, id).await
         }
-        ["approvals", id] => {
-            allow(&req, &[Method::Get])?;
-            approvals::notice(&req, id)
+        ["v1", "runs", id, "rollback"] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                compensations::roll_back(&app, &req, id).await
+            } else {
+                compensations::look(&app, &req, id).await
+            }
+        }
+        ["v1", "compensations"] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            match req.method() {
+                Method::Put => compensations::put(&app, req).await,
+                Method::Delete => compensations::remove(&app, &req).await,
+                _ => compensations::get(&app, &req).await,
+            }
         }
         ["v1", "approvals"] => {
             allow(&req, &[Method::Get])?;
@@ -188,12 +205,12 @@ fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault
 }
 
 /// Where this deployment is reached, as the request says: of the links that it gives.
-fn origin(req: &Request) -> String {
+pub(crate) fn origin(req: &Request) -> String {
     req.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
 /// Refuses a method that the resource does not have.
-fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
+pub(crate) fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
     if methods.contains(&req.method()) {
         return Ok(());
     }

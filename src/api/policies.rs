@@ -54,15 +54,29 @@ pub async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
 pub async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "policies").await?;
     let wanted: Wanted = body::json(&mut req).await?;
-    policy::check(&wanted.rules)?;
-    let of = list_of(&principal, wanted.scope)?;
-    let text =
-        serde_json::to_string(&wanted.rules).map_err(|error| Fault::invalid("rules", error))?;
+    replace(app, &principal, wanted.scope, &wanted.rules).await?;
+    shown(&policies::of(&app.db, &principal.name).await?)
+}
+
+/// Replaces a list as a whole.
+///
+/// # Errors
+///
+/// A wrong rule, rules for all by somebody else than the admin, the database.
+pub async fn replace(
+    app: &App,
+    principal: &Principal,
+    scope: Scope,
+    rules: &[Rule],
+) -> Result<(), Fault> {
+    policy::check(rules)?;
+    let of = list_of(principal, scope)?;
+    let text = serde_json::to_string(rules).map_err(|error| Fault::invalid("rules", error))?;
     if text.len() > MAX_BYTES {
         return Err(Fault::invalid("rules", format!("may have {MAX_BYTES} bytes at most")));
     }
     policies::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
-    shown(&policies::of(&app.db, &principal.name).await?)
+    Ok(())
 }
 
 /// `DELETE /v1/policies?scope=own`: removes a list.
@@ -72,16 +86,7 @@ pub async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
 /// No scope, the database.
 pub async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
-    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
-    let mut scope = Scope::Own;
-    for (name, value) in url.query_pairs() {
-        scope = match (name.as_ref(), value.as_ref()) {
-            ("scope", "own") => Scope::Own,
-            ("scope", "all") => Scope::All,
-            _ => return Err(Fault::invalid("scope", "must be own or all")),
-        };
-    }
-    policies::remove(&app.db, &list_of(&principal, scope)?).await?;
+    policies::remove(&app.db, &list_of(&principal, scope_of(req)?)?).await?;
     shown(&policies::of(&app.db, &principal.name).await?)
 }
 
@@ -103,13 +108,27 @@ pub async fn test(app: &App, mut req: Request) -> Result<Response, Fault> {
     json_text(serde_json::to_string(&decision).unwrap_or_default(), 200)
 }
 
+/// Which list a query names: `?scope=own`, or `all`.
+pub(super) fn scope_of(req: &Request) -> Result<Scope, Fault> {
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let mut scope = Scope::Own;
+    for (name, value) in url.query_pairs() {
+        scope = match (name.as_ref(), value.as_ref()) {
+            ("scope", "own") => Scope::Own,
+            ("scope", "all") => Scope::All,
+            _ => return Err(Fault::invalid("scope", "must be own or all")),
+        };
+    }
+    Ok(scope)
+}
+
 /// Whose list it is. What holds for all is for whoever runs the deployment.
-fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
+pub(super) fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
     match scope {
         Scope::Own => Ok(principal.name.clone()),
         Scope::All if principal.name == "admin" => Ok(policies::ALL.to_owned()),
         Scope::All => {
-            let message = "Rules that hold for all are changed by the admin only.";
+            let message = "What holds for all is changed by the admin only.";
             Err(Fault::new(Code::ScopeMissing, message).with("scope", "policies"))
         }
     }

@@ -7,9 +7,6 @@ use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
 use worker::{Request, Response};
 
-/// How long a live sandbox is kept for people at most, in milliseconds.
-pub(super) const MAX_HOLD_MS: u64 = 50_000;
-
 /// `POST /v1/runs?hold=`: runs a program and answers its end. Open after a second, the answer is
 /// streamed; a hang-up cancels the run.
 ///
@@ -20,7 +17,7 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let arrived_at = now_ms();
     let principal = auth::require(app, &req, "execute").await?;
     let request: RunRequest = body::json(&mut req).await?;
-    let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
+    let hold_ms = super::seconds(&req, "hold", app.config.hold_ms)?.unwrap_or(0);
     let claim = ledger::of_header(&req, ledger::Wanted::of_run(&request))?;
     let name = &principal.name;
     let mut order = runs::order(&app.config, name, Surface::Execute, request, arrived_at)?;

@@ -38,6 +38,12 @@ pub struct Message {
     /// When the first of the sleeps that it waits for ends, Unix ms.
     #[serde(default)]
     pub until: Option<u64>,
+    /// Where in `program.js` a call was made that a person is asked about.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// The same.
+    #[serde(default)]
+    pub column: Option<u32>,
     /// What a step's function gave, as a reply.
     #[serde(default)]
     pub reply: Option<Box<RawValue>>,

@@ -6,6 +6,7 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod run_rollback;
 mod service_start;
 mod service_status;
 mod service_stop;
@@ -21,6 +22,7 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use run_rollback::RunRollback;
 pub use service_start::ServiceStart;
 pub use service_status::ServiceStatus;
 pub use service_stop::ServiceStop;
@@ -34,7 +36,7 @@ use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     execute::NAME,
     tool_search::NAME,
     tool_describe::NAME,
@@ -46,6 +48,7 @@ const NAMES: [&str; 14] = [
     service_start::NAME,
     service_stop::NAME,
     service_status::NAME,
+    run_rollback::NAME,
     workflow_create::NAME,
     workflow_run_list::NAME,
     workflow_cancel::NAME,
@@ -54,6 +57,8 @@ const NAMES: [&str; 14] = [
 /// What the descriptions say that differs from one deployment or principal to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guide {
+    /// The built-in tools that the principal's policy does not hide.
+    pub built_in: Vec<String>,
     /// Names of the sources the principal has connected, beside what is built in.
     pub sources: Vec<String>,
     /// One sentence: where work goes that takes longer than the budget.
@@ -88,6 +93,8 @@ pub enum Tool {
     ServiceStop(ServiceStop),
     /// Looks at services.
     ServiceStatus(ServiceStatus),
+    /// Undoes what a run did.
+    RunRollback(RunRollback),
     /// Starts a durable run.
     WorkflowCreate(WorkflowCreate),
     /// Lists durable runs.
@@ -125,6 +132,7 @@ impl Tool {
             service_start::NAME => ServiceStart::read(arguments()).map(Self::ServiceStart),
             service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
             service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
+            run_rollback::NAME => RunRollback::read(arguments()).map(Self::RunRollback),
             workflow_create::NAME => WorkflowCreate::read(arguments()).map(Self::WorkflowCreate),
             workflow_run_list::NAME => {
                 WorkflowRunList::read(arguments()).map(Self::WorkflowRunList)
@@ -145,6 +153,7 @@ impl Tool {
             Self::Resume(_) => resume::NAME,
             Self::ToolSearch(_) => tool_search::NAME,
             Self::ToolDescribe(_) => tool_describe::NAME,
+            Self::RunRollback(_) => run_rollback::NAME,
             Self::WorkflowCreate(_) => workflow_create::NAME,
             Self::WorkflowRunList(_) => workflow_run_list::NAME,
             Self::WorkflowCancel(_) => workflow_cancel::NAME,
@@ -164,6 +173,7 @@ impl Tool {
             Self::Execute(_)
             | Self::PackageInvoke(_)
             | Self::Resume(_)
+            | Self::RunRollback(_)
             | Self::ToolSearch(_)
             | Self::ToolDescribe(_)
             | Self::ServiceStart(_)
@@ -198,6 +208,7 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         service_start::definition(),
         service_stop::definition(),
         service_status::definition(),
+        run_rollback::definition(),
         workflow_create::definition(),
         workflow_run_list::definition(),
         workflow_cancel::definition(),

@@ -5,12 +5,14 @@
 //! that waiting always ends: whoever waits, waits for runs that are at work below the same parent.
 
 use super::{Invocation, Target};
+use crate::approvals::Hands;
 use crate::attempt::{Order, Parent};
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::ledger;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{HangUp, hang_up};
+use crate::platform::workflows::Workflows;
 use crate::report::desk::Desk;
 use crate::run::outcome::{Question, Status};
 use crate::run::surface::Surface;
@@ -51,6 +53,7 @@ pub struct Nested {
     db: Rc<Db>,
     desk: Rc<Desk>,
     config: Rc<Config>,
+    engine: Option<Workflows>,
     principal: String,
     parent: Parent,
     origin: String,
@@ -97,6 +100,12 @@ struct Ended {
     approvals: Vec<Question>,
 }
 
+fn read(arguments: &str) -> Result<Call, Fault> {
+    serde_json::from_str(arguments).map_err(|_| {
+        unfit(PATH, "wants (name, params, {idempotencyKey, version, budgetMs, label})")
+    })
+}
+
 impl Nested {
     /// For the attempt of `order`.
     #[must_use]
@@ -105,6 +114,7 @@ impl Nested {
         db: Rc<Db>,
         desk: Rc<Desk>,
         config: Rc<Config>,
+        engine: Option<Workflows>,
         order: &Order,
     ) -> Self {
         let above = order.parent.as_ref().map_or(0, |parent| parent.depth);
@@ -114,6 +124,7 @@ impl Nested {
             db,
             desk,
             config,
+            engine,
             principal: order.principal.clone(),
             parent,
             origin: order.origin.clone(),
@@ -121,6 +132,15 @@ impl Nested {
             made: RefCell::default(),
             places: Places::default(),
         }
+    }
+
+    /// Refuses arguments that name no export.
+    ///
+    /// # Errors
+    ///
+    /// That.
+    pub fn check(arguments: &str) -> Result<(), Fault> {
+        Target::read(&read(arguments)?.name).map(|_| ())
     }
 
     /// Invokes an export as call `n`; its result, tagged. Parameters and result cross as plain JSON,
@@ -135,9 +155,7 @@ impl Nested {
     /// Why it was not run; what it failed with.
     pub async fn invoke(&self, n: u32, arguments: &str) -> Result<Came, Fault> {
         let arrived_at = now_ms();
-        let call: Call = serde_json::from_str(arguments).map_err(|_| {
-            unfit(PATH, "wants (name, params, {idempotencyKey, version, budgetMs, label})")
-        })?;
+        let call = read(arguments)?;
         let target = Target::read(&call.name)?;
         if let Some(child) = self.run_of(n).await? {
             return result_of(&target, &self.followed(&child).await?);
@@ -180,11 +198,17 @@ impl Nested {
         let place = self.places.take(self.config.permit_wait_ms).await?;
         let (hang_up, aborted) = hang_up();
         let (sender, receiver) = oneshot::channel();
-        let (ctx, db, desk) = (Rc::clone(&self.ctx), Rc::clone(db), Rc::clone(&self.desk));
+        let hands = Hands {
+            ctx: Rc::clone(&self.ctx),
+            db: Rc::clone(db),
+            config: Rc::clone(config),
+            desk: Rc::clone(&self.desk),
+            engine: self.engine.clone(),
+        };
         // In `waitUntil`, so that it outlives a parent that ends for as long as it needs to be stored
         // as cancelled.
         self.ctx.wait_until(async move {
-            let answer = ledger::start(&ctx, &db, &desk, &order, aborted).await;
+            let answer = ledger::start(&hands, &order, aborted).await;
             drop(place);
             // The parent may have ended.
             let _ = sender.send(answer);

@@ -103,6 +103,12 @@ impl Call {
         self.asked
     }
 
+    /// Whether it was about to be called, and may have changed something.
+    #[must_use]
+    pub const fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// Whether its answer is what a function of the program's gives.
     #[must_use]
     pub const fn is_step(&self) -> bool {

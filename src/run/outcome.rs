@@ -153,6 +153,10 @@ pub struct RunView<'a> {
     /// When it goes on by itself, Unix ms; only while it waits for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_at: Option<u64>,
+    /// Calls that would undo what it did: `POST /v1/runs/:id/rollback` makes them. Left out where there
+    /// are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback_steps: Option<u64>,
     /// What the program emitted for the person, in plain form; left out when it emitted nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub emitted: &'a [Box<RawValue>],

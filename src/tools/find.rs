@@ -233,7 +233,8 @@ pub async fn describe(db: &Db, principal: &str, path: &str) -> Result<String, Fa
         None => table::tool(db, principal, path).await?,
     };
     let Some(tool) = found.filter(|tool| !policy.hides(&tool.path)) else {
-        return Err(not_found(path, &nearest(db, principal, &policy, path).await?));
+        let near = nearest(db, principal, &policy, path).await?;
+        return Err(not_found(path, &near, &policy));
     };
     let hints: Hints = serde_json::from_str(&tool.hints).unwrap_or_default();
     let declares = declared(hints);

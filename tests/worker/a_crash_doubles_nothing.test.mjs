@@ -1,5 +1,7 @@
 // Rule: workerd may die anywhere between two writes; the same key later gives one truthful answer.
-// What had no effect is run again under a higher fence; what may have had one is not, and says so.
+// The run goes on from its record, on whichever surface it came: what was recorded is answered from
+// there, and what may have had its effect is not done again, and says so. A run that nobody comes
+// back for ends, naming what nobody knows of.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createServer } from "node:http";
@@ -18,8 +20,9 @@ const HEADERS = { "content-type": "application/json" };
  * @param {import("node:test").TestContext} t
  * @param {(origin: string) => Record<string, unknown>} program
  * @param {(first: Awaited<ReturnType<typeof startProcess>>, hits: string[]) => Promise<void>} ready
+ * @param {Record<string, string>} [key] the header with the key
  */
-async function crash(t, program, ready) {
+async function crash(t, program, ready, key = { "idempotency-key": "crash" }) {
   const state = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-"));
   /** @type {string[]} */
   const hits = [];
@@ -39,7 +42,7 @@ async function crash(t, program, ready) {
   const vars = { HOLDFAST_HTTP_HOSTS: origin };
   const body = program(origin);
   const first = await startProcess({ state, vars });
-  const init = { headers: { ...HEADERS, "idempotency-key": "crash" } };
+  const init = { headers: { ...HEADERS, ...key } };
   const lost = first.json("/v1/runs", body, init).catch(() => "lost");
   await ready(first, hits);
   await first.kill();
@@ -67,26 +70,26 @@ test("before anything is written: the key is free", { timeout: 120_000 }, async 
   assert.equal(n, 1);
 });
 
-test("after the claim, before any effect: it is run again", { timeout: 120_000 }, async (t) => {
+test("after the claim, before any effect: it goes on", { timeout: 120_000 }, async (t) => {
   const { second, repeat } = await crash(
     t,
     () => ({
-      code: `await tools.storage.get({ key: "a" });
-             if ((await tools.storage.get({ key: "again" })).value === undefined) await sleep(60000);
-             return "done"`,
+      code: `const drawn = Math.random();
+             await tools.storage.get({ key: "a" });
+             console.log("drew", drawn);
+             await sleep(4000);
+             return drawn`,
     }),
     () => sleep(2500),
   );
-  await second.execute(`await tools.storage.set({ key: "again", value: true })`);
   const [before] = await second.d1("SELECT * FROM ledger");
   const answer = await repeat();
-  assert.equal(answer.body.result, "done", JSON.stringify(answer.body));
-  assert.equal(answer.headers.get("idempotency-replayed"), null);
-  const [row] = await second.d1("SELECT * FROM ledger");
-  assert.ok(row.fence > before.fence);
-  assert.equal(row.run_id, answer.body.id);
-  const lost = (await second.json(`/v1/runs/${before.run_id}`)).body;
-  assert.equal(lost.errorDetails.kind, "sandbox_gone");
+  assert.equal(answer.body.status, "completed", JSON.stringify(answer.body));
+  assert.equal(answer.body.id, before.run_id, "it is the same run");
+  const texts = answer.body.logs.map((/** @type {any} */ line) => line.text);
+  assert.deepEqual(texts, [`drew ${answer.body.result}`]);
+  const [row] = await second.d1("SELECT fence, status FROM runs");
+  assert.deepEqual(row, { fence: 2, status: "completed" });
   assert.deepEqual((await repeat()).body, answer.body);
 });
 
@@ -104,8 +107,7 @@ test(
     const answer = await repeat();
     assert.equal(answer.status, 200);
     assert.equal(answer.body.status, "failed");
-    assert.equal(answer.body.errorDetails.kind, "sandbox_gone");
-    assert.equal(answer.headers.get("idempotency-replayed"), "true");
+    assert.equal(answer.body.errorDetails.kind, "effect_unknown", JSON.stringify(answer.body));
     assert.deepEqual((await repeat()).body, answer.body);
     assert.deepEqual(hits, ["/slow"]);
     const [dispatch] = await second.d1("SELECT * FROM dispatches");
@@ -113,14 +115,68 @@ test(
   },
 );
 
-test("the schedule that comes first changes nothing of it", { timeout: 120_000 }, async (t) => {
+test("effects before the crash are not made again, those behind it are made", async (t) => {
+  const { repeat, hits, second } = await crash(
+    t,
+    (origin) => ({
+      code: `const at = (path) => tools.http.fetch({ url: "${origin}" + path, method: "POST" });
+             const out = [(await at("/one")).body, (await at("/two")).body];
+             await sleep(3000);
+             return [...out, (await at("/three")).body]`,
+    }),
+    async (_, seen) => {
+      await hit(seen, "/two");
+      await sleep(1500);
+    },
+  );
+  const answer = await repeat();
+  assert.deepEqual(answer.body.result, ["done", "done", "done"], JSON.stringify(answer.body));
+  assert.deepEqual(hits, ["/one", "/two", "/three"]);
+  assert.equal((await second.d1("SELECT id FROM runs")).length, 1);
+});
+
+test("an unknown effect can be caught, and the run goes on behind it", async (t) => {
+  const { repeat, hits } = await crash(
+    t,
+    (origin) => ({
+      code: `const at = (path) => tools.http.fetch({ url: "${origin}" + path, method: "POST" });
+             try { await at("/slow"); } catch (error) { return [error.code, (await at("/after")).body]; }`,
+    }),
+    (_, seen) => hit(seen, "/slow"),
+  );
+  const answer = await repeat();
+  assert.deepEqual(answer.body.result, ["HF_E1803", "done"], JSON.stringify(answer.body));
+  assert.deepEqual(hits, ["/slow", "/after"]);
+});
+
+test("a lost run without a key ends, and names what nobody knows of", async (t) => {
+  const { second, hits } = await crash(
+    t,
+    (origin) => ({
+      code: `await tools.http.fetch({ url: "${origin}/quick", method: "POST" });
+             await tools.http.fetch({ url: "${origin}/slow", method: "POST" })`,
+    }),
+    (_, seen) => hit(seen, "/slow"),
+    {},
+  );
+  await second.scheduled();
+  const [{ id }] = await second.d1("SELECT id FROM runs");
+  const run = (await second.json(`/v1/runs/${id}`)).body;
+  assert.equal(run.errorDetails.kind, "sandbox_gone", JSON.stringify(run));
+  assert.deepEqual(run.errorDetails.effectUnknown, [{ n: 1, tool: "http.fetch" }]);
+  assert.deepEqual(hits, ["/quick", "/slow"]);
+});
+
+test("the schedule that comes first has it go on", { timeout: 120_000 }, async (t) => {
   const { repeat, second } = await crash(
     t,
     () => ({ code: `await sleep(params.ms); return "done"`, params: { ms: 4000 } }),
     () => sleep(2000),
   );
+  const [before] = await second.d1("SELECT run_id FROM ledger");
   await second.scheduled();
-  assert.equal((await second.d1("SELECT run_id FROM ledger"))[0].run_id, null);
+  const [row] = await second.d1("SELECT id, fence, status FROM runs");
+  assert.deepEqual(row, { id: before.run_id, fence: 2, status: "completed" });
   assert.equal((await repeat()).body.result, "done");
 });
 

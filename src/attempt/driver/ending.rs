@@ -4,6 +4,7 @@ use super::{Arrival, Attempt, answer, over};
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::journal::Entry;
 use crate::run::outcome::{Outcome, RunView, Status};
 use crate::run::segment::{Segment, Setback};
@@ -11,7 +12,7 @@ use crate::run::value;
 use crate::store::db::{Statement, StoreError};
 use crate::store::journal as store;
 use crate::store::workflows::{self, SettingBack};
-use crate::store::{approvals, ledger, runs};
+use crate::store::{approvals, attempts, ledger, runs};
 use crate::tools::schema;
 use futures_channel::mpsc;
 use futures_util::future::FutureExt as _;
@@ -43,20 +44,33 @@ impl Attempt {
             _ => None,
         };
         let outcome = if setback.is_some() { Outcome::Parked } else { outcome };
-        let response = self.response(&outcome, now);
+        let undoable = self.undoable(&outcome).await;
+        let response = self.response(&outcome, undoable, now);
         let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
+        // Before the last statement, which says whether the end is this attempt's.
+        let (waits_as, wake_at) = self.waits();
+        let ended_as = match &outcome {
+            Outcome::Parked if setback.is_some() => Status::Parked,
+            Outcome::Parked => waits_as,
+            outcome => outcome.status(),
+        };
+        self.recorder.push([attempts::ended(run, fence, &self.spent(now), ended_as, now)]);
         if let Some(statements) = setback {
             self.recorder.push(statements);
         } else if outcome == Outcome::Parked {
             if self.order.segment.is_some() {
                 self.recorder.push([workflows::came_further(run, fence)]);
             }
-            let (status, wake_at) = self.waits();
-            self.recorder.push([store::park(run, fence, status, wake_at)]);
+            self.recorder.push([store::park(run, fence, waits_as, wake_at)]);
         } else {
             self.recorder.push([approvals::drop_open(run, fence, now)]);
-            self.recorder.push(store::forget(run, fence));
+            if undoable.is_some() {
+                let until = now.saturating_add(rollback::KEPT_MS);
+                self.recorder.push([store::keep(run, fence, until)]);
+            } else {
+                self.recorder.push(store::forget(run, fence));
+            }
             self.recorder.push(runs::end(&runs::Ending {
                 id: run,
                 fence,
@@ -90,7 +104,7 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return Ok(self.unstored(desk, &outcome, now, error).await);
+            return Ok(self.unstored(desk, &outcome, undoable, now, error).await);
         }
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
@@ -141,11 +155,42 @@ impl Attempt {
         Some(statements)
     }
 
+    /// Calls that would undo what a run did that failed or was cancelled; `None` where there are none.
+    async fn undoable(&mut self, outcome: &Outcome) -> Option<u64> {
+        outcome.fault()?;
+        let plan = rollback::plan(&self.db, &self.order.principal, self.record.journal()).await;
+        match plan {
+            Ok(plan) => rollback::count(&plan),
+            Err(error) => {
+                self.warnings
+                    .push("Whether the run can be undone could not be looked up.".to_owned());
+                worker::console_error!("run {}: its compensations: {error}", self.order.run_id);
+                None
+            }
+        }
+    }
+
+    /// Where the time of this attempt went.
+    fn spent(&self, now: u64) -> attempts::Spent {
+        let timing = self.run.timing(self.order.arrived_at, now);
+        let loaded_at = self.run.loaded_at();
+        attempts::Spent {
+            loaded_ms: loaded_at.map(|_| timing.loaded_ms),
+            replayed_ms: self
+                .replayed_at
+                .zip(loaded_at)
+                .map(|(replayed, loaded)| replayed.saturating_sub(loaded)),
+            compute_ms: timing.compute_ms,
+            tools_ms: timing.tools_ms,
+        }
+    }
+
     /// The outcome could not be stored: it is still answered, and says so.
     pub(super) async fn unstored(
         &mut self,
         desk: &Desk,
         outcome: &Outcome,
+        undoable: Option<u64>,
         now: u64,
         error: StoreError,
     ) -> String {
@@ -165,7 +210,7 @@ impl Attempt {
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
-        self.response(outcome, now)
+        self.response(outcome, undoable, now)
     }
 
     /// Turns the program's tagged value into its plain form, once; what was lost is a warning.
@@ -195,7 +240,7 @@ impl Attempt {
         Some(Fault::new(Code::RuntimeError, message).with("path", problem.path))
     }
 
-    pub(super) fn response(&self, outcome: &Outcome, now: u64) -> String {
+    pub(super) fn response(&self, outcome: &Outcome, undoable: Option<u64>, now: u64) -> String {
         let result = match outcome {
             Outcome::Completed(plain) => RawValue::from_string(plain.clone()).ok(),
             _ => None,
@@ -219,6 +264,7 @@ impl Attempt {
             result: result.as_deref(),
             error: fault.map(|fault| fault.message.as_str()),
             error_details: fault.map(Fault::to_json),
+            rollback_steps: undoable,
             emitted: &self.tools.emitted(),
             logs: self.log.lines(),
             warnings: &warnings,

@@ -10,6 +10,7 @@
 // says.
 
 import { createClock } from "./clock.js";
+import { placeIn, stackOf } from "./errors.js";
 import { hashCall } from "./hash.js";
 import { Promise, SafeMap, SafeSet, ceil, max, min, never, own } from "./intrinsics.js";
 import { createOutbox, field, readReply } from "./outbox.js";
@@ -32,6 +33,7 @@ import * as turns from "./turns.js";
  * @property {string} path
  * @property {boolean} step its answer is what a function of the program's gives
  * @property {boolean} looked the program hangs on its promise
+ * @property {any} [site] an error that was made where the call was
  * @property {(reply: Reply) => void} settle gives the reply to the program
  */
 
@@ -317,7 +319,9 @@ export class Attempt {
     const { n } = call;
     if (own(reply.parsed, "waiting") === true) {
       this.asked.add(n);
-      this.ask(call, `"t":"decided","n":${n}`);
+      const place = call.site === undefined ? null : placeIn(stackOf(call.site));
+      const where = place === null ? "" : `,"line":${place.line},"column":${place.column}`;
+      this.ask(call, `"t":"decided","n":${n}${where}`);
       this.pump();
       return;
     }
