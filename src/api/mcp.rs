@@ -14,10 +14,12 @@ use crate::mcp::{
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
+use crate::rollback;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
 use crate::store::sources as table;
-use crate::store::states;
+use crate::store::{policies, states};
+use crate::tools;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -77,12 +79,21 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment, and of what the principal has connected.
+/// Where work goes that takes longer than the budget of `execute`.
+const LONGER_WORK: &str = "Longer work, and work that waits for hours or for people, goes to \
+     workflow_create({ code, params }), or from a program to workflows.create({ code, params }); follow \
+     it with workflow_run_list and run_get.";
+
+/// What the descriptions say of this deployment, and of what the principal has connected: nothing
+/// that its policy hides.
 async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let policy = policies::of(&app.db, principal).await?;
+    let built_in = tools::built_in(&policy).map(str::to_owned).collect();
     let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
     sources.extend(table::names(&app.db, principal).await?);
     let budget_ms = app.config.budget_ms(Surface::Execute);
-    Ok(Guide { sources, longer_work: None, budget_ms })
+    let longer_work = app.has_workflows().then(|| LONGER_WORK.to_owned());
+    Ok(Guide { built_in, sources, longer_work, budget_ms })
 }
 
 async fn run_tool(
@@ -144,6 +155,13 @@ async fn run_tool(
             let came =
                 approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
             told(streaming::look(came).await, None, call.reply)
+        }
+        Tool::RunRollback(undo) => {
+            let (db, config, name) = (&app.db, &app.config, &principal.name);
+            match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
+                Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
         }
         tool => {
             let answered = mcp_answers::of(app, principal, tool, &origin).await;

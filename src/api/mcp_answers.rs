@@ -3,12 +3,13 @@
 use super::{App, internal};
 use crate::auth::Principal;
 use crate::error::Fault;
-use crate::mcp::Tool;
+use crate::mcp::{Tool, WorkflowCreate};
 use crate::packages::{self, Target};
 use crate::run::outcome::Status;
 use crate::runs::{self, Page};
 use crate::services;
 use crate::tools::find;
+use crate::workflows::{self, WorkflowRequest};
 
 /// How long `service_stop` waits: the usual grace and the time until the service hears of it.
 const STOP_WAIT_MS: u64 = 15_000;
@@ -58,8 +59,37 @@ pub async fn of(
                 Some(target) => services::status(&hands, name, &target).await,
             }
         }
-        Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) => {
+        Tool::WorkflowCreate(create) => {
+            let request = workflow(create);
+            Ok(workflows::create(&app.hands(), name, origin, request).await?.text)
+        }
+        Tool::WorkflowRunList(list) => {
+            let limit = list.limit.map(|limit| limit.to_string());
+            let page = Page {
+                limit: limit.as_deref(),
+                cursor: list.cursor.as_deref(),
+                status: list.status.map(Status::as_str),
+            };
+            workflows::list(&app.hands(), name, &page).await
+        }
+        Tool::WorkflowCancel(cancel) => workflows::cancel(&app.hands(), name, &cancel.run_id).await,
+        Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) | Tool::RunRollback(_) => {
             Err(internal("a tool that opens a run, or waits for one, is not answered at once"))
         }
+    }
+}
+
+fn workflow(create: WorkflowCreate) -> WorkflowRequest {
+    WorkflowRequest {
+        code: create.code,
+        package: create.package,
+        version: create.version,
+        params: create.params,
+        run_at: create.run_at.map(Into::into),
+        idempotency_key: create.idempotency_key,
+        label: create.label,
+        retries: create.retries.map(Into::into),
+        budget_ms: None,
+        limits: None,
     }
 }

@@ -1,7 +1,6 @@
 //! `/v1/packages`: save, look at, roll back and delete packages, and invoke their exports.
 
 use super::ledger::HEADER;
-use super::runs::MAX_HOLD_MS;
 use super::{App, allow, auth, body, json_text, nothing_at, streaming};
 use crate::error::{Code, Fault};
 use crate::packages::{self, Invocation, PackageRequest, Target};
@@ -119,7 +118,7 @@ pub async fn invoke(
     if !principal.may(&scope) {
         return Err(auth::missing(&scope));
     }
-    let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
+    let hold_ms = super::seconds(&req, "hold", app.config.hold_ms)?.unwrap_or(0);
     let empty = req.headers().get("content-length").ok().flatten().is_some_and(|is| is == "0");
     let invocation: Invocation =
         if empty { Invocation::default() } else { body::json(&mut req).await? };

@@ -7,3 +7,4 @@ pub mod loader;
 pub mod random;
 pub mod seal;
 pub mod thrown;
+pub mod workflows;

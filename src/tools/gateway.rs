@@ -285,7 +285,7 @@ pub fn host_of(url: &Url) -> &str {
     url.host_str().unwrap_or_default()
 }
 
-fn refused(tool: &str, url: &Url, reason: &str) -> Fault {
+pub(super) fn refused(tool: &str, url: &Url, reason: &str) -> Fault {
     let host = host_of(url);
     Fault::new(Code::HostNotAllowed, format!("{host} may not be called: {reason}."))
         .with("tool", tool)

@@ -34,6 +34,7 @@ export async function exercise(client) {
     [
       ...["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"],
       ...["tool_search", "tool_describe", "service_start", "service_stop", "service_status"],
+      ...["run_rollback", "workflow_create", "workflow_run_list", "workflow_cancel"],
     ],
     "the tools, in the order in which they are listed",
   );
