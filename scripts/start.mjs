@@ -235,14 +235,15 @@ async function isHealthy(url) {
 }
 
 /**
- * Fires the cron trigger once a minute. Its failure is said once, and so is its recovery.
+ * Fires the cron trigger at once, which revives the workflows of an earlier process, and then once a
+ * minute. Its failure is said once, and so is its recovery.
  *
  * @param {string} url
  * @returns {NodeJS.Timeout}
  */
 function fireCron(url) {
   let trouble = "";
-  return setInterval(async () => {
+  const fire = async () => {
     const found = await fetch(url + CRON, {
       method: "POST",
       signal: AbortSignal.timeout(CRON_MS - 1_000),
@@ -258,7 +259,9 @@ function fireCron(url) {
       );
     }
     trouble = found;
-  }, CRON_MS);
+  };
+  void fire();
+  return setInterval(fire, CRON_MS);
 }
 
 /**

@@ -221,6 +221,8 @@ proptest! {
     fn any_arguments(
         tool in select(vec![
             "execute", "run_get", "run_list", "package_list", "package_invoke", "resume",
+            "tool_search", "tool_describe", "service_start", "service_stop", "service_status",
+            "run_rollback", "workflow_create", "workflow_run_list", "workflow_cancel",
         ]),
         arguments in json_value(),
         cut in option::of(0_usize..400),

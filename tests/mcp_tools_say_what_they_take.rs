@@ -40,6 +40,8 @@ fn execute_says_how_a_program_looks_and_what_ends_it() {
         "Each tool takes one object and returns a value",
         "90 s of its own time",
         "waiting on tools does not count",
+        "await tools.storage.get({ key: \"a\" })",
+        "Built in: storage.get, storage.set.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -50,12 +52,15 @@ fn execute_says_how_a_program_looks_and_what_ends_it() {
 #[test]
 fn execute_names_what_is_connected_and_where_longer_work_goes() {
     let guide = Guide {
+        built_in: vec!["emit".to_owned()],
         sources: vec!["github".to_owned(), "linear".to_owned()],
         longer_work: Some("Longer work goes to workflow_run.".to_owned()),
         budget_ms: 1_500,
     };
     let text = description(&guide);
     assert!(text.contains("1500 ms of its own time"), "{text}");
+    assert!(text.contains("Built in: emit."), "{text}");
+    assert!(!text.contains("storage"), "an example of what is hidden: {text}");
     assert!(text.contains("Connected sources: github, linear."), "{text}");
     assert!(text.ends_with("Longer work goes to workflow_run."), "{text}");
 }
@@ -64,7 +69,23 @@ fn execute_names_what_is_connected_and_where_longer_work_goes() {
 fn the_list_is_in_order_and_each_tool_is_whole() {
     let tools = listed(&guide());
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected = ["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"];
+    let expected = [
+        "execute",
+        "run_get",
+        "run_list",
+        "package_list",
+        "package_invoke",
+        "resume",
+        "tool_search",
+        "tool_describe",
+        "service_start",
+        "service_stop",
+        "service_status",
+        "run_rollback",
+        "workflow_create",
+        "workflow_run_list",
+        "workflow_cancel",
+    ];
     assert_eq!(names, expected);
     for tool in &tools {
         let name = &tool["name"];
@@ -90,7 +111,9 @@ fn the_list_is_in_order_and_each_tool_is_whole() {
 
 #[test]
 fn output_schemas_admit_every_status_and_every_failure() {
-    for tool in &listed(&guide())[..2] {
+    let listed = listed(&guide());
+    let of_runs = ["execute", "run_get"];
+    for tool in listed.iter().filter(|tool| of_runs.iter().any(|name| tool["name"] == *name)) {
         let statuses = tool["outputSchema"]["properties"]["status"]["enum"].as_array().unwrap();
         for status in Status::ALL {
             assert!(statuses.contains(&json!(status.as_str())), "{}", status.as_str());
@@ -342,6 +365,6 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
         error["data"]["nextStep"]
             .as_str()
             .unwrap()
-            .contains("execute, run_get, run_list, package_list, package_invoke, resume")
+            .contains("execute, run_get, run_list, package_list, package_invoke, resume, tool_search, tool_describe, service_start, service_stop, service_status, run_rollback, workflow_create, workflow_run_list, workflow_cancel")
     );
 }

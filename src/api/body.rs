@@ -49,6 +49,15 @@ pub async fn bytes(req: &mut Request, most: usize) -> Result<Vec<u8>, Fault> {
 ///
 /// 415 for another content type, 413 for a large body, 400 naming what is wrong.
 pub async fn json<T: DeserializeOwned>(req: &mut Request) -> Result<T, Fault> {
+    json_of(req, MAX_BODY_BYTES).await
+}
+
+/// The same, of at most `most` bytes.
+///
+/// # Errors
+///
+/// As [`json`].
+pub async fn json_of<T: DeserializeOwned>(req: &mut Request, most: usize) -> Result<T, Fault> {
     let given = req.headers().get("content-type").ok().flatten().unwrap_or_default();
     let kind = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if kind != "application/json" {
@@ -57,7 +66,7 @@ pub async fn json<T: DeserializeOwned>(req: &mut Request) -> Result<T, Fault> {
         let message = format!("The content type is {shown}; application/json is read here.");
         return Err(Fault::new(Code::UnsupportedMediaType, message));
     }
-    parse(&bytes(req, MAX_BODY_BYTES).await?)
+    parse(&bytes(req, most).await?)
 }
 
 /// Parses JSON into `T`: what is no JSON and what is JSON of another form are two errors.

@@ -2,7 +2,7 @@
 //! checked, is [`crate::mcp`]'s.
 
 use super::streaming::{self, Framing, RunAnswer};
-use super::{App, auth, body, internal, ledger};
+use super::{App, auth, body, internal, ledger, mcp_answers};
 use crate::approvals::{self, Wait};
 use crate::attempt::Order;
 use crate::auth::Principal;
@@ -14,10 +14,12 @@ use crate::mcp::{
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
-use crate::run::outcome::Status;
+use crate::rollback;
 use crate::run::surface::Surface;
-use crate::runs::{self, Page, RunRequest};
-use crate::store::states;
+use crate::runs::{self, RunRequest};
+use crate::store::sources as table;
+use crate::store::{policies, states};
+use crate::tools;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -69,7 +71,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app))),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
         Read::Call(call) => {
             let asker = Asker::of(states, &call);
             run_tool(app, &principal, *call, asker, super::origin(&req)).await
@@ -77,13 +79,21 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment.
-fn guide(app: &App) -> Guide {
-    Guide {
-        sources: app.config.tools_service.iter().cloned().collect(),
-        longer_work: None,
-        budget_ms: app.config.budget_ms(Surface::Execute),
-    }
+/// Where work goes that takes longer than the budget of `execute`.
+const LONGER_WORK: &str = "Longer work, and work that waits for hours or for people, goes to \
+     workflow_create({ code, params }), or from a program to workflows.create({ code, params }); follow \
+     it with workflow_run_list and run_get.";
+
+/// What the descriptions say of this deployment, and of what the principal has connected: nothing
+/// that its policy hides.
+async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let policy = policies::of(&app.db, principal).await?;
+    let built_in = tools::built_in(&policy).map(str::to_owned).collect();
+    let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
+    sources.extend(table::names(&app.db, principal).await?);
+    let budget_ms = app.config.budget_ms(Surface::Execute);
+    let longer_work = app.has_workflows().then(|| LONGER_WORK.to_owned());
+    Ok(Guide { built_in, sources, longer_work, budget_ms })
 }
 
 async fn run_tool(
@@ -95,6 +105,8 @@ async fn run_tool(
 ) -> Result<Response, Fault> {
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        Tool::ServiceStart(start) => Some(Target::read(&start.name)),
+        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
         _ => None,
     };
     let scope = match &target {
@@ -129,12 +141,6 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::PackageList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let (limit, cursor) = (limit.as_deref(), list.cursor.as_deref());
-            let found = packages::list(&app.db, &principal.name, limit, cursor).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::PackageInvoke(invoke) => {
             let Some(Ok(target)) = target else {
                 return Err(internal("an invocation without a target"));
@@ -144,25 +150,22 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::RunGet(get) => {
-            let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::Resume(resume) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
             let came =
                 approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
             told(streaming::look(came).await, None, call.reply)
         }
-        Tool::RunList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let page = Page {
-                limit: limit.as_deref(),
-                cursor: list.cursor.as_deref(),
-                status: list.status.map(Status::as_str),
-            };
-            let found = runs::list(&app.db, &principal.name, &page).await;
-            respond(call.reply.answer(&found.and_then(look)))
+        Tool::RunRollback(undo) => {
+            let (db, config, name) = (&app.db, &app.config, &principal.name);
+            match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
+                Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
+        }
+        tool => {
+            let answered = mcp_answers::of(app, principal, tool, &origin).await;
+            respond(call.reply.answer(&answered.and_then(look)))
         }
     }
 }
@@ -182,7 +185,15 @@ async fn invocation(
     };
     let key = invoke.idempotency_key;
     let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
-    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        principal,
+        target,
+        (Surface::Invocation, wanted),
+        now_ms(),
+    )
+    .await?;
     Ok(Order { claim, ..order })
 }
 

@@ -300,6 +300,20 @@ catalogue! {
         shape: "The call of {tool} is {state} already; that stands.",
         next: "Read what stands in the error's approval and run. A decision is not changed; cancel the run to stop what follows.",
     }
+    /// The package declares no such service, or it was never started.
+    ServiceNotFound = "HF_E1030" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such service",
+        shape: "The package {package} declares no service {name}; it declares {services}.",
+        next: "Look at the services of the package with GET /v1/packages/{name} or package_list; start one with service_start.",
+    }
+    /// The service is at work with other parameters.
+    ServiceStands = "HF_E1031" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The service is started already",
+        shape: "{service} is started already, with other parameters or another version.",
+        next: "Stop the service and wait for its end, then start it with what is wanted.",
+    }
     /// A variable or binding is missing or wrong.
     ConfigurationInvalid = "HF_E1050" {
         ConfigurationInvalid, Ours, 503, FixConfiguration, No,
@@ -433,6 +447,13 @@ catalogue! {
         shape: "The approval for {tool} expired after {window}; nobody decided.",
         next: "Nobody declined it. Tell a person that a decision is needed, then run the program again.",
     }
+    /// What a run did is not undone.
+    NotUndoable = "HF_E1209" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The run cannot be undone",
+        shape: "{run} cannot be undone: {why}.",
+        next: "Only a run that failed or was cancelled can be undone, for a week, and only calls for whose tools a compensation was declared; GET /v1/runs/:id/rollback shows them.",
+    }
     /// What a client brought to go on with a call is not taken.
     StateRefused = "HF_E1405" {
         InvalidRequest, Caller, 400, FixRequest, No,
@@ -446,6 +467,13 @@ catalogue! {
         title: "The host is not allowed",
         shape: "{host} may not be called: {reason}.",
         next: "Use a tool that reaches it, or have the host added to HOLDFAST_HTTP_HOSTS.",
+    }
+    /// A secret may not go where it was asked to.
+    SecretNotAllowed = "HF_E1406" {
+        PolicyBlocked, Policy, 403, AskPerson, No,
+        title: "The secret may not go there",
+        shape: "The secret {name} may not {be shown to host | stand in place | be used by source}.",
+        next: "Have whoever put the secret grant it with PUT /v1/secrets/{name}, or let the source use another.",
     }
     /// A limit was hit.
     LimitExceeded = "HF_E1410" {
@@ -516,6 +544,27 @@ catalogue! {
         title: "An upstream failed",
         shape: "{tool}: {host} {what happened}.",
         next: "Try again later if the call changes nothing, or under an idempotency key.",
+    }
+    /// No source of this principal has the name.
+    SourceNotFound = "HF_E1606" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such source",
+        shape: "There is no source {name}.",
+        next: "List the sources with GET /v1/sources, or connect one with PUT /v1/sources/{name}.",
+    }
+    /// No secret of this principal has the name.
+    SecretNotFound = "HF_E1607" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such secret",
+        shape: "There is no secret {name}.",
+        next: "List the names with GET /v1/secrets, or put it with PUT /v1/secrets/{name}.",
+    }
+    /// What a source says of itself cannot be read.
+    ImportFailed = "HF_E1608" {
+        ToolError, Tool, 422, FixRequest, No,
+        title: "The description of a source cannot be read",
+        shape: "{source}: {place}: {why}.",
+        next: "Correct the description or the URL that it is read from. What was imported before stays as it is.",
     }
     /// The database could not be read or written, and nothing was done.
     StorageUnavailable = "HF_E1701" {

@@ -67,7 +67,11 @@ pub use reply::Reply;
 pub use result::{ToolAnswer, ToolOutcome};
 pub use state::{MAX_ASKED, MAX_ROUNDS, Refused, State, States};
 pub use stream::{STREAM_AFTER_MS, Stream};
-pub use tools::{Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, Tool};
+pub use tools::{
+    Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, RunRollback, ServiceStart,
+    ServiceStatus, ServiceStop, Tool, ToolDescribe, WorkflowCancel, WorkflowCreate,
+    WorkflowRunList,
+};
 pub use well_known::well_known;
 
 /// Runs the tools that are called. The worker has the real one, tests have fakes.

@@ -5,4 +5,6 @@ pub mod clock;
 pub mod exports;
 pub mod loader;
 pub mod random;
+pub mod seal;
 pub mod thrown;
+pub mod workflows;

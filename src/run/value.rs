@@ -540,7 +540,8 @@ pub fn encode_base64(bytes: &[u8]) -> String {
 }
 
 /// Padded base64 without white space; `None` for anything else.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
+#[must_use]
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let (chunks, rest) = text.as_bytes().as_chunks::<4>();
     if !rest.is_empty() {
         return None;

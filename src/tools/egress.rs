@@ -1,9 +1,11 @@
 //! Where a request of ours may go: rules of hosts, and the addresses that no rule opens.
 //!
 //! Pure. A rule is `host`, `*.domain` (every host below it), either with a port, or a whole origin
-//! `scheme://host[:port]`. A host without a scheme means https. Private, loopback, link-local and
-//! metadata addresses are refused in every spelling unless a rule names that very address: the
-//! URL parser has already turned `2130706433`, `0x7f.1` and `127.1` into `127.0.0.1`.
+//! `scheme://host[:port]`. A host without a scheme means https. The word `public`, where it is taken,
+//! stands for https to every public host. Private, loopback, link-local and metadata addresses are
+//! refused in every spelling unless a rule names that very address: the URL parser has already turned
+//! `2130706433`, `0x7f.1` and `127.1` into `127.0.0.1`. What a name resolves to is not seen here; the
+//! platform's own network reaches public addresses only.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
@@ -12,6 +14,10 @@ use url::{Host, Url};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostRules {
     rules: Vec<Rule>,
+    /// Whether https to every public host is allowed.
+    public: bool,
+    /// What holds the rules, for whoever is refused: a variable's name.
+    of: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +41,24 @@ impl HostRules {
     /// What is wrong and the right form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        Ok(Self { rules: parts.map(Rule::parse).collect::<Result<_, _>>()? })
+        let rules = parts.map(Rule::parse).collect::<Result<_, _>>()?;
+        Ok(Self { rules, public: false, of: "HOLDFAST_HTTP_HOSTS" })
+    }
+
+    /// Reads where sources may be: rules, and `public`. Without any text it is `public`.
+    ///
+    /// # Errors
+    ///
+    /// As [`HostRules::parse`].
+    pub fn parse_for_sources(text: &str) -> Result<Self, String> {
+        let (public, rules): (Vec<&str>, Vec<&str>) = text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .partition(|part| *part == "public");
+        let public = !public.is_empty() || rules.is_empty();
+        let rules = Self::parse(&rules.join(","))?.rules;
+        Ok(Self { rules, public, of: "HOLDFAST_SOURCE_HOSTS" })
     }
 
     /// Whether a request may go to `url`; the reason when it may not, which reads after the host.
@@ -53,13 +76,22 @@ impl HostRules {
         if !exactly && let Some(what) = forbidden(&host) {
             return Err(format!("{what} are not reached from here"));
         }
-        if named { Ok(()) } else { Err("no rule of HOLDFAST_HTTP_HOSTS allows it".to_owned()) }
+        if named || self.public && url.scheme() == "https" {
+            return Ok(());
+        }
+        Err(format!("no rule of {} allows it", self.of))
+    }
+
+    /// Whether a rule is about `url`, be it an address that is reached or not.
+    #[must_use]
+    pub fn cover(&self, url: &Url) -> bool {
+        url.host().is_some_and(|host| self.rules.iter().any(|rule| rule.admits(url, &host)))
     }
 
     /// Whether there is any rule at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.rules.is_empty() && !self.public
     }
 }
 
@@ -208,9 +240,11 @@ fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
     let site_local = first & 0xffc0 == 0xfec0;
     let multicast = first & 0xff00 == 0xff00;
     let documentation = first == 0x2001 && second == 0xdb8;
+    // Teredo and the rest of 2001::/23, addresses that are thrown away, translation of a site's own.
+    let special = first == 0x2001 && second < 0x200 || first == 0x100;
     if link_local {
         Some("link-local and metadata addresses")
-    } else if unique_local || site_local || multicast || documentation {
+    } else if unique_local || site_local || multicast || documentation || special {
         Some("private and reserved addresses")
     } else {
         None
@@ -299,6 +333,28 @@ mod tests {
             let refused = admit("*.example.org", url).unwrap_err();
             assert!(!refused.contains("HOLDFAST_HTTP_HOSTS"), "{url}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_source_may_be_at_any_public_host_and_at_no_private_one() {
+        let admit = |rules: &str, url: &str| {
+            HostRules::parse_for_sources(rules).unwrap().admit(&Url::parse(url).unwrap())
+        };
+        assert_eq!(admit("", "https://api.example.com/"), Ok(()));
+        let local = "public, http://127.0.0.1:9000";
+        assert_eq!(admit(local, "https://api.example.com/"), Ok(()));
+        assert_eq!(admit(local, "http://127.0.0.1:9000/mcp"), Ok(()));
+        for (rules, url) in [
+            ("", "http://api.example.com/"),
+            ("", "https://127.0.0.1/"),
+            ("", "https://[2001:0:1::1]/"),
+            ("api.example.com", "https://elsewhere.example.com/"),
+            (local, "http://127.0.0.1:9001/"),
+        ] {
+            assert!(admit(rules, url).is_err(), "{rules} {url}");
+        }
+        let refused = admit("api.example.com", "https://b.example.com/").unwrap_err();
+        assert!(refused.contains("HOLDFAST_SOURCE_HOSTS"), "{refused}");
     }
 
     #[test]

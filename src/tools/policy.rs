@@ -205,6 +205,27 @@ impl Policy {
         }
     }
 
+    /// What the rules say of a tool before its arguments are known: the least that happens to a call,
+    /// and the most.
+    #[must_use]
+    pub fn outlook(&self, path: &str, declares: Declared) -> (Action, Action) {
+        let mut least: Option<Action> = None;
+        let mut most: Option<Action> = None;
+        for rule in self.all.iter().chain(&self.own).filter(|rule| fits(&rule.pattern, path)) {
+            if rule.when.is_empty() {
+                least = least.max(Some(rule.action));
+            }
+            most = most.max(Some(rule.action));
+        }
+        let usual = match declares {
+            Declared::ReadOnly | Declared::Unknown => Action::Allow,
+            Declared::Destructive => Action::Ask,
+        };
+        // Where every rule has conditions, none of them may hold.
+        let least = least.unwrap_or(usual);
+        (least, most.unwrap_or(usual).max(least))
+    }
+
     /// Whether no argument could ever have a call of this tool made: it need not be shown.
     #[must_use]
     pub fn hides(&self, path: &str) -> bool {
@@ -361,7 +382,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// Whether a pattern names a tool.
-fn fits(pattern: &str, path: &str) -> bool {
+pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('.');
     let mut wanted = pattern.split('.').peekable();
     while let Some(want) = wanted.next() {
@@ -472,6 +493,41 @@ mod tests {
         let own = rules(json!([{ "pattern": "a.b", "action": "allow" }]));
         let policy = Policy { own, ..Policy::default() };
         assert_eq!(policy.decide("a.b", &json!({}), Declared::Destructive).action, Action::Allow);
+    }
+
+    #[test]
+    fn the_outlook_says_what_can_happen() {
+        let when = json!([{ "at": "/to", "equals": 1 }]);
+        let outlook = |list: Value, declares| {
+            Policy { own: rules(list), ..Policy::default() }.outlook("a.b", declares)
+        };
+        let (allow, ask, block) = (Action::Allow, Action::Ask, Action::Block);
+        for (list, declares, expected) in [
+            (json!([]), Declared::Unknown, (allow, allow)),
+            (json!([]), Declared::Destructive, (ask, ask)),
+            (
+                json!([{ "pattern": "a.b", "action": "allow" }]),
+                Declared::Destructive,
+                (allow, allow),
+            ),
+            (json!([{ "pattern": "a.*", "action": "ask" }]), Declared::ReadOnly, (ask, ask)),
+            (
+                json!([{ "pattern": "a.*", "action": "ask", "when": when }]),
+                Declared::ReadOnly,
+                (allow, ask),
+            ),
+            (
+                json!([
+                    { "pattern": "a.b", "action": "ask" },
+                    { "pattern": "*", "action": "block", "when": when },
+                ]),
+                Declared::ReadOnly,
+                (ask, block),
+            ),
+            (json!([{ "pattern": "c", "action": "block" }]), Declared::ReadOnly, (allow, allow)),
+        ] {
+            assert_eq!(outlook(list.clone(), declares), expected, "{list}");
+        }
     }
 
     #[test]

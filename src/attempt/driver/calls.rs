@@ -1,6 +1,6 @@
 //! What becomes of a program's calls: made, asked about, answered from the record, refused, stopped.
 
-use super::{Attempt, Returned, answer, over};
+use super::{Attempt, Prepared, Returned, answer, over};
 use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::platform::random;
@@ -119,7 +119,7 @@ impl Attempt {
         let mut outcome = None;
         for command in commands {
             match command {
-                Command::Call { n } => next.extend(self.dispatch(n)),
+                Command::Call { n } => next.extend(self.prepare(n)),
                 Command::Refuse { n, fault } => {
                     let path = self.path_of(n);
                     let mut text = reply_of(&path, &Err(fault.clone()));
@@ -146,8 +146,32 @@ impl Attempt {
         outcome
     }
 
-    /// A call has its place in flight: it is made, asked about, or answered.
-    pub(super) fn dispatch(&mut self, n: u32) -> Option<Event> {
+    /// A call has its place in flight: the tool is looked up first, where it is a source's.
+    fn prepare(&mut self, n: u32) -> Option<Event> {
+        let (path, arguments) = self.arguments.get(&n).cloned()?;
+        if !self.tools.is_to_prepare(&path) {
+            return self.dispatch(n, None);
+        }
+        let tools = Rc::clone(&self.tools);
+        let prepared = async move { tools.prepare(&path, &arguments).await.err() };
+        let (prepared, stop) = abortable(prepared);
+        self.stops.insert(n, stop);
+        let prepared = async move { prepared.await.ok().map(|refused| (n, refused)) };
+        self.preparing.push(prepared.boxed_local());
+        None
+    }
+
+    /// A tool was looked up, and its arguments were looked at.
+    pub(super) fn prepared(&mut self, prepared: Prepared) -> Option<Event> {
+        // `None`: the call was stopped, and the run knows.
+        let (n, refused) = prepared?;
+        self.stops.remove(&n);
+        self.dispatch(n, refused)
+    }
+
+    /// A call is made, asked about, or answered. `refused`: its arguments do not fit, which is told
+    /// before any rule is looked at.
+    fn dispatch(&mut self, n: u32, refused: Option<Fault>) -> Option<Event> {
         let (path, arguments) = self.arguments.get(&n).cloned()?;
         let reads = self.tools.only_reads(&path);
         let nature = Nature { reads, repeatable: self.tools.is_repeatable(&path) };
@@ -161,6 +185,11 @@ impl Attempt {
         };
         let mut ruled = None;
         let next = self.record.next(n, nature, put, || {
+            // Nobody is asked about what would not be made.
+            let refused = refused.or_else(|| self.tools.check(&path, &arguments).err());
+            if let Some(fault) = refused {
+                return Ruling::Block(fault);
+            }
             let ruling = self.policy.decide(&path, &plain(), self.tools.declares(&path));
             let answer = match ruling.action {
                 Action::Ask if !self.people.granted(&path) => Ruling::Ask,
