@@ -1,6 +1,7 @@
 //! `/mcp`: the platform's side of the MCP endpoint. What is said, and in which order it is
 //! checked, is [`crate::mcp`]'s.
 
+use super::keeping::{self, Done};
 use super::streaming::{self, Framing, RunAnswer};
 use super::{App, auth, body, internal, ledger};
 use crate::approvals::{self, Wait};
@@ -8,9 +9,8 @@ use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::mcp::{
-    Access, Answer, Ask, Call, Change, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke,
-    Read, Refused, Reply, Returned, SchedulePut, States, Stream, Tool, ToolAnswer, ToolOutcome,
-    Word,
+    Access, Answer, Ask, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read,
+    Refused, Reply, Returned, States, Stream, Tool, ToolAnswer, ToolOutcome, Word,
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
@@ -18,15 +18,10 @@ use crate::platform::random;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
-use crate::schedules::{self, rule::Missed};
-use crate::services;
 use crate::store::sources as table;
 use crate::store::states;
 use crate::tools::find;
 use worker::{Headers, Request, Response};
-
-/// How long `service_stop` waits: the usual grace and the time until the service hears of it.
-const STOP_WAIT_MS: u64 = 15_000;
 
 /// Answers one request.
 ///
@@ -153,29 +148,6 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::ServiceStart(start) => {
-            let Some(Ok(target)) = target else { return Err(internal("a start without a target")) };
-            let wanted = services::Start { params: start.params, version: start.version };
-            let hands = app.hands();
-            let name = &principal.name;
-            let started = services::start(&hands, name, &target, wanted, &origin).await;
-            respond(call.reply.answer(&started.and_then(look)))
-        }
-        Tool::ServiceStop(_) => {
-            let Some(Ok(target)) = target else { return Err(internal("a stop without a target")) };
-            let stopped =
-                services::stop(&app.hands(), &principal.name, &target, STOP_WAIT_MS).await;
-            respond(call.reply.answer(&stopped.and_then(look)))
-        }
-        Tool::ServiceStatus(status) => {
-            let (hands, name) = (app.hands(), &principal.name);
-            let found = match status.name.as_deref().map(Target::read) {
-                None => services::list(&hands, name, None, status.cursor.as_deref()).await,
-                Some(Ok(target)) => services::status(&hands, name, &target).await,
-                Some(Err(fault)) => Err(fault),
-            };
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::ToolSearch(search) => {
             let found = find::search(&app.db, &principal.name, &search).await;
             respond(call.reply.answer(&found.and_then(look)))
@@ -184,38 +156,17 @@ async fn run_tool(
             let found = find::describe(&app.db, &principal.name, &describe.path).await;
             respond(call.reply.answer(&found.and_then(look)))
         }
-        Tool::SchedulePut(put) => {
-            let put = put_of(put);
-            let (hands, name) = (app.hands(), &principal.name);
-            let made = match put {
-                Ok((at, put)) => schedules::put(&hands, name, &at, put, &origin).await,
-                Err(fault) => Err(fault),
-            };
-            respond(call.reply.answer(&made.and_then(look)))
-        }
-        Tool::ScheduleList(list) => {
-            let (hands, name) = (app.hands(), &principal.name);
-            let cursor = list.cursor.as_deref();
-            let found = match &list.name {
-                None => schedules::list(&hands, name, None, cursor).await,
-                Some(one) => schedules::history(&hands, name, one, None, cursor).await,
-            };
-            respond(call.reply.answer(&found.and_then(look)))
-        }
-        Tool::ScheduleChange(change) => {
-            let (hands, name) = (app.hands(), &principal.name);
-            let done = match change.change {
-                Change::Run => {
-                    return match schedules::run_now(&hands, name, &change.name, &origin).await {
-                        Ok(order) => open(app, order, asker, call.reply).await,
-                        Err(fault) => respond(call.reply.answer(&Err(fault))),
-                    };
-                }
-                Change::Delete => schedules::delete(&hands, name, &change.name).await,
-                Change::Pause => schedules::pause(&hands, name, &change.name, true).await,
-                Change::Resume => schedules::pause(&hands, name, &change.name, false).await,
-            };
-            respond(call.reply.answer(&done.and_then(look)))
+        tool @ (Tool::ServiceStart(_)
+        | Tool::ServiceStop(_)
+        | Tool::ServiceStatus(_)
+        | Tool::SchedulePut(_)
+        | Tool::ScheduleList(_)
+        | Tool::ScheduleChange(_)) => {
+            match keeping::call(app, &principal.name, tool, &origin).await {
+                Ok(Done::Runs(order)) => open(app, *order, asker, call.reply).await,
+                Ok(Done::Told(text)) => respond(call.reply.answer(&look(text))),
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
         }
         Tool::RunGet(get) => {
             let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
@@ -238,22 +189,6 @@ async fn run_tool(
             respond(call.reply.answer(&found.and_then(look)))
         }
     }
-}
-
-/// A schedule as a tool call puts it, and its name.
-fn put_of(call: SchedulePut) -> Result<(String, schedules::Put), Fault> {
-    let run = call.run.as_deref().map_or("{}", serde_json::value::RawValue::get);
-    let run = serde_json::from_str(run).map_err(|error| Fault::invalid("run", error))?;
-    let put = schedules::Put {
-        cron: call.cron,
-        zone: call.zone,
-        every: call.every.map(Into::into),
-        once: call.once.map(Into::into),
-        run,
-        missed: call.missed.as_deref().and_then(Missed::parse).unwrap_or_default(),
-        paused: false,
-    };
-    Ok((call.name, put))
 }
 
 async fn invocation(

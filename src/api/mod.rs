@@ -6,6 +6,7 @@ pub mod approvals;
 pub mod auth;
 pub mod body;
 pub mod health;
+pub mod keeping;
 pub mod ledger;
 pub mod mcp;
 pub mod packages;
@@ -159,42 +160,8 @@ async fn route(
             allow(&req, &[Method::Post])?;
             packages::invoke(&app, req, name, export).await
         }
-        ["v1", "schedules"] => {
-            allow(&req, &[Method::Get])?;
-            schedules::list(&app, &req).await
-        }
-        ["v1", "schedules", name] => {
-            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            schedules::one(&app, req, name).await
-        }
-        ["v1", "schedules", name, "history"] => {
-            allow(&req, &[Method::Get])?;
-            schedules::history(&app, &req, name).await
-        }
-        ["v1", "schedules", name, change @ ("pause" | "resume")] => {
-            allow(&req, &[Method::Post])?;
-            schedules::pause(&app, &req, name, *change == "pause").await
-        }
-        ["v1", "schedules", name, "run"] => {
-            allow(&req, &[Method::Post])?;
-            schedules::run(&app, &req, name).await
-        }
-        ["v1", "services"] => {
-            allow(&req, &[Method::Get])?;
-            services::list(&app, &req).await
-        }
-        ["v1", "services", package, name] => {
-            allow(&req, &[Method::Get])?;
-            services::get(&app, &req, package, name).await
-        }
-        ["v1", "services", package, name, "start"] => {
-            allow(&req, &[Method::Post])?;
-            services::start(&app, req, package, name).await
-        }
-        ["v1", "services", package, name, "stop"] => {
-            allow(&req, &[Method::Post])?;
-            services::stop(&app, &req, package, name).await
-        }
+        ["v1", "schedules", rest @ ..] => schedules::route(&app, req, rest).await,
+        ["v1", "services", rest @ ..] => services::route(&app, req, rest).await,
         ["v1", "sources" | "tools" | "secrets", ..] => {
             sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }

@@ -1,11 +1,42 @@
 //! `/v1/schedules`: put, look at, pause, resume, run now and delete schedules.
 
 use super::packages::query;
-use super::{App, auth, body, json_text, streaming};
+use super::{App, allow, auth, body, json_text, nothing_at, streaming};
 use crate::auth::Principal;
 use crate::error::Fault;
 use crate::schedules::{self, Put, Work};
 use worker::{Method, Request, Response};
+
+/// Finds the resource below `/v1/schedules`.
+///
+/// # Errors
+///
+/// As the resource; no such one, or not by this method.
+pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
+    match rest {
+        [] => {
+            allow(&req, &[Method::Get])?;
+            list(app, &req).await
+        }
+        [name] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            one(app, req, name).await
+        }
+        [name, "history"] => {
+            allow(&req, &[Method::Get])?;
+            history(app, &req, name).await
+        }
+        [name, change @ ("pause" | "resume")] => {
+            allow(&req, &[Method::Post])?;
+            pause(app, &req, name, *change == "pause").await
+        }
+        [name, "run"] => {
+            allow(&req, &[Method::Post])?;
+            run(app, &req, name).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
 
 /// `GET /v1/schedules?limit&cursor`.
 ///

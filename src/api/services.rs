@@ -1,12 +1,39 @@
 //! `/v1/services`: start, look at and stop services of packages.
 
 use super::packages::query;
-use super::{App, auth, body, json_text, seconds};
+use super::{App, allow, auth, body, json_text, nothing_at, seconds};
 use crate::auth::Principal;
 use crate::error::Fault;
 use crate::packages::Target;
 use crate::services::{self, MAX_WAIT_MS, Start};
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
+
+/// Finds the resource below `/v1/services`.
+///
+/// # Errors
+///
+/// As the resource; no such one, or not by this method.
+pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
+    match rest {
+        [] => {
+            allow(&req, &[Method::Get])?;
+            list(app, &req).await
+        }
+        [package, name] => {
+            allow(&req, &[Method::Get])?;
+            get(app, &req, package, name).await
+        }
+        [package, name, "start"] => {
+            allow(&req, &[Method::Post])?;
+            start(app, req, package, name).await
+        }
+        [package, name, "stop"] => {
+            allow(&req, &[Method::Post])?;
+            stop(app, &req, package, name).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
 
 /// `GET /v1/services?limit&cursor`.
 ///

@@ -183,14 +183,15 @@ impl Field {
             let (from, to) = match range {
                 "*" => (self.from, self.to),
                 "?" if self.name.starts_with("day") && step.is_none() => (self.from, self.to),
-                _ => match range.split_once('-') {
-                    Some((from, to)) => (self.number(part, from)?, self.number(part, to)?),
-                    None => {
+                _ => {
+                    if let Some((from, to)) = range.split_once('-') {
+                        (self.number(part, from)?, self.number(part, to)?)
+                    } else {
                         let from = self.number(part, range)?;
                         // `5/10` is read as `5-59/10`, as it is everywhere.
                         (from, if step.is_some() { self.to } else { from })
                     }
-                },
+                }
             };
             // `*` of the days of a week is not eight of them.
             let to = if range == "*" && self.to == 7 { 6 } else { to };
@@ -222,11 +223,11 @@ impl Field {
         match digits(text).or(named.map(|(_, number)| number)) {
             Some(number) if (self.from..=self.to).contains(&number) => Ok(number),
             _ => {
-                let names = match self.names {
+                let or = match self.names {
                     [first, .., last] => format!(", or {first} to {last}"),
                     _ => String::new(),
                 };
-                let what = format!("it is from {} to {}{names}", self.from, self.to);
+                let what = format!("it is from {} to {}{or}", self.from, self.to);
                 Err(self.wrong(part, &what))
             }
         }
@@ -246,6 +247,7 @@ fn digits(text: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     //! What is read is what is meant, and clocks that change are dealt with as it is said above.
+    #![expect(clippy::arithmetic_side_effects, reason = "times of tests are small")]
 
     use super::super::calendar::{Written, read as time};
     use super::super::zone::Utc;

@@ -204,7 +204,10 @@ pub async fn put(
     order(hands, principal, name, wanted.run.clone()).await?;
     if let Some(program) = &wanted.run.code {
         let options = code::Options { guard: hands.config.guard, ambient: AMBIENT };
-        code::prepare(program, &options).map_err(|refusal| refused(&refusal))?;
+        code::prepare(program, &options).map_err(|refusal| {
+            let fault = Fault::invalid("run.code", &refusal.message);
+            Fault { details: refused(&refusal).details, ..fault }.with("field", "run.code")
+        })?;
     }
     let text = |value: Result<String, serde_json::Error>| {
         value.map_err(|error| Fault::internal("none", error.to_string()))
@@ -258,8 +261,7 @@ fn kept(wanted: &Put, now: i64) -> Result<Kept, Fault> {
         kept.from = Some(now.saturating_add(kept.every_ms.unwrap_or_default()));
     } else if let Some(once) = &wanted.once {
         let at = match (once.as_i64(), once.as_str().map(calendar::read)) {
-            (Some(at), _) => at,
-            (None, Some(Some(Written::Moment(at)))) => at,
+            (Some(at), _) | (None, Some(Some(Written::Moment(at)))) => at,
             (None, Some(Some(Written::Local(local)))) => {
                 zone::moment(&zone, local).map_err(|error| Fault::internal("none", error))?
             }
@@ -409,7 +411,7 @@ pub async fn list(
     let more = cut(&mut rows, limit);
     let shown: Vec<Value> = rows.iter().map(|row| Value::Object(view(row))).collect();
     let next = rows.last().filter(|_| more).map(|row| row.name.clone());
-    Ok(paged("schedules", shown, next))
+    Ok(paged("schedules", &shown, next))
 }
 
 /// The times of a schedule, newest first: `{firings: [...], nextCursor?}`.
@@ -438,7 +440,7 @@ pub async fn history(
     let more = cut(&mut rows, limit);
     let shown: Vec<Value> = rows.iter().map(past).collect();
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.at, row.manual));
-    Ok(paged("firings", shown, next))
+    Ok(paged("firings", &shown, next))
 }
 
 /// Has a schedule not fire, or fire again. Times that pass while it is paused are left out.
@@ -679,7 +681,7 @@ fn cut<T>(rows: &mut Vec<T>, limit: u64) -> bool {
     more
 }
 
-fn paged(word: &str, shown: Vec<Value>, next: Option<String>) -> String {
+fn paged(word: &str, shown: &[Value], next: Option<String>) -> String {
     match next {
         Some(cursor) => json!({ word: shown, "nextCursor": cursor }),
         None => json!({ word: shown }),

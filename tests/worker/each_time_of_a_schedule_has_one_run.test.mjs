@@ -166,7 +166,11 @@ test("once fires once and is done; run-now leaves its times alone", async () => 
     [true, asked.body.id, "completed"],
   );
   assert.equal((await w.json("/v1/schedules/single")).body.nextAt, at);
-  await dueAt("single", Date.now() - 10);
+  const past = Date.now() - 10;
+  await w.d1(
+    "UPDATE schedules SET rule = json_object('at', ?1), next_at = ?1 WHERE name = 'single'",
+    past,
+  );
   await w.scheduled();
   await ended("single", 2);
   const done = (await w.json("/v1/schedules/single")).body;
@@ -235,7 +239,7 @@ test("what cannot be is refused by its field, and nothing is stored", async () =
     [{ cron, run: {} }, "run", "HF_E1002"],
     [{ cron, run: { code: "1", package: "kit/count" } }, "run", "HF_E1002"],
     [{ cron, run: { workflow: {} } }, "run.workflow", "HF_E1002"],
-    [{ cron, run: { code: "return (" } }, "", "HF_E1304"],
+    [{ cron, run: { code: "return (" } }, "run.code", "HF_E1002"],
     [{ cron, run: { code: "1", version: 1 } }, "run.version", "HF_E1002"],
     [{ cron, run: { code: "1", budgetMs: 0 } }, "run.budgetMs", "HF_E1002"],
     [{ cron, run: { package: "none/x" } }, "", "HF_E1013"],
