@@ -236,9 +236,10 @@ async function isHealthy(url) {
 }
 
 /**
- * Fires the cron trigger once a minute. Its failure is said once, and so is its recovery. It answers when
- * all that it began has ended, which for a service is minutes later: nobody waits for it, and nothing
- * hangs up on it, for a hang-up would end what it began.
+ * Fires the cron trigger at once, which revives the workflows of an earlier process, and then once a
+ * minute. Its failure is said once, and so is its recovery. It answers when all that it began has
+ * ended, which for a service is minutes later: nobody waits for it, and nothing hangs up on it, for a
+ * hang-up would end what it began.
  *
  * @param {string} url
  * @returns {() => void} ends it
@@ -246,7 +247,7 @@ async function isHealthy(url) {
 function fireCron(url) {
   let trouble = "";
   let stopped = false;
-  const interval = setInterval(() => {
+  const fire = () => {
     /** @param {string} found */
     const tell = (found) => {
       if (found !== trouble && !stopped) {
@@ -267,7 +268,9 @@ function fireCron(url) {
     request.on("error", (error) => tell(error.message));
     request.on("socket", (socket) => socket.unref());
     request.end();
-  }, CRON_MS);
+  };
+  fire();
+  const interval = setInterval(fire, CRON_MS);
   return () => {
     stopped = true;
     clearInterval(interval);

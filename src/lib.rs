@@ -6,7 +6,10 @@
 //! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
 //! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
+//! | [`rollback`] | what a run did is undone, by a run of its own |
+//! | [`workflows`] | durable runs: create, list, cancel; the segments that the engine drives |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
+//! | [`pages`] | what people see: pages of HTML, signing in |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
 //! | [`schedules`] | runs that begin at their times, each time once |
 //! | [`services`] | exports of packages that are kept at work, one stretch after the other |
@@ -37,8 +40,10 @@ pub mod hex;
 pub mod ledger;
 pub mod mcp;
 pub mod packages;
+pub mod pages;
 pub mod platform;
 pub mod report;
+pub mod rollback;
 pub mod run;
 pub mod runs;
 pub mod sandbox;
@@ -47,3 +52,4 @@ pub mod services;
 pub mod signing;
 pub mod store;
 pub mod tools;
+pub mod workflows;

@@ -4,7 +4,7 @@ use super::packages::query;
 use super::{App, allow, auth, body, json_text, nothing_at, streaming};
 use crate::auth::Principal;
 use crate::error::Fault;
-use crate::schedules::{self, Put, Work};
+use crate::schedules::{self, Begun, Put, Work};
 use worker::{Method, Request, Response};
 
 /// Finds the resource below `/v1/schedules`.
@@ -112,8 +112,10 @@ pub async fn run(app: &App, req: &Request, name: &str) -> Result<Response, Fault
     let hands = app.hands();
     require(&principal, &schedules::work(&hands, &principal.name, name).await?)?;
     let origin = super::origin(req);
-    let order = schedules::run_now(&hands, &principal.name, name, &origin).await?;
-    streaming::answer(app, order).await
+    match schedules::run_now(&hands, &principal.name, name, &origin).await? {
+        Begun::Run(order) => streaming::answer(app, *order).await,
+        Begun::Workflow(text) => json_text(text, 200),
+    }
 }
 
 /// A schedule is managed by whoever may have its work run.

@@ -8,13 +8,13 @@ use crate::packages::Target;
 use crate::services::{self, MAX_WAIT_MS, Start};
 use worker::{Method, Request, Response};
 
-/// Finds the resource below `/v1/services`.
+/// `/v1/services`; `segments` is what follows.
 ///
 /// # Errors
 ///
-/// As the resource; no such one, or not by this method.
-pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
-    match rest {
+/// Whatever refuses the request.
+pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Response, Fault> {
+    match segments {
         [] => {
             allow(&req, &[Method::Get])?;
             list(app, &req).await

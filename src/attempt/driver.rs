@@ -27,7 +27,7 @@ use crate::run::value;
 use crate::sandbox::{Host, Lost, NUMBERING, Sandbox};
 use crate::store::db::{Db, StoreError};
 use crate::store::journal::{self as store, Recording};
-use crate::store::{approvals, followed, policies, runs};
+use crate::store::{approvals, attempts, followed, policies, runs};
 use crate::tools::policy::Policy;
 use crate::tools::{Came, Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
@@ -92,10 +92,14 @@ pub async fn run<S: Sandbox>(
     let memory =
         if order.resumes { Memory::recall(&db, &order).await? } else { Memory::fresh(&order)? };
     let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
-    let mut attempt = Attempt::new(order, db, tools, recorder, memory, begun_at);
-    match policy {
-        Ok(policy) => attempt.policy = policy,
-        Err(error) => return attempt.end(desk, Outcome::Failed(error.into()), None).await,
+    let (policy, unread) = match policy {
+        Ok(policy) => (Rc::new(policy), None),
+        Err(error) => (Rc::default(), Some(error)),
+    };
+    let tools = tools.under(Rc::clone(&policy));
+    let mut attempt = Attempt::new(order, db, tools, policy, recorder, memory, begun_at);
+    if let Some(error) = unread {
+        return attempt.end(desk, Outcome::Failed(error.into()), None).await;
     }
     let program = match program {
         Ok(program) => program,
@@ -133,6 +137,7 @@ fn invocation_of(attempt: &Attempt) -> Result<String, Fault> {
             "service": service.name, "stretch": service.stretch, "woken": service.woken,
         })),
         "export": order.package.as_ref().map(|package| &package.export),
+        "parkMs": order.segment.as_ref().map(|segment| segment.park_ms),
     })
     .to_string();
     let head = head.strip_suffix('}').unwrap_or_default();
@@ -147,12 +152,14 @@ struct Attempt {
     run: Run,
     record: Record,
     seed: String,
-    policy: Policy,
+    policy: Rc<Policy>,
     people: People,
     /// Of a service.
     shift: Option<Shift>,
     /// Settlements that a replay may still report as progress.
     replayable: usize,
+    /// When it last did.
+    replayed_at: Option<u64>,
     log: Log,
     logged: usize,
     warnings: Vec<String>,
@@ -168,6 +175,7 @@ impl Attempt {
         order: Order,
         db: Rc<Db>,
         tools: Tools,
+        policy: Rc<Policy>,
         recorder: Recorder,
         memory: Memory,
         now: u64,
@@ -190,6 +198,7 @@ impl Attempt {
                 request: &request,
             })]);
         }
+        recorder.push([attempts::began(&order.run_id, order.fence, now, order.limits.ceiling_ms)]);
         let mut people = People::default();
         people.hear(&approvals, &order.origin);
         Self {
@@ -200,9 +209,10 @@ impl Attempt {
             recorder,
             run,
             seed,
-            policy: Policy::default(),
+            policy,
             people,
             replayable: journal.settlements(),
+            replayed_at: None,
             record: Record::resumed(journal),
             logged: lines.len(),
             log: Log::resumed(lines),
@@ -276,7 +286,7 @@ impl Attempt {
             pin_mut!(pause);
             let event = select_biased! {
                 arrival = arrivals.next() => match arrival {
-                    Some(arrival) => self.arrived(arrival),
+                    Some(arrival) => self.arrived(arrival, program),
                     None => Some(Event::Tick),
                 },
                 ended = evaluated => Some(self.evaluated(ended, program)),
@@ -321,7 +331,7 @@ impl Attempt {
     }
 
     /// Reads a message; what the run is to be told of it.
-    fn arrived(&mut self, (text, reply): Arrival) -> Option<Event> {
+    fn arrived(&mut self, (text, reply): Arrival, program: &Program) -> Option<Event> {
         let message = match Message::read(&text) {
             Ok(message) => message,
             Err(error) => {
@@ -363,12 +373,19 @@ impl Attempt {
                 answer(reply, "{}".to_owned());
                 if message.delivered.is_some() && self.replayable > 0 {
                     self.replayable = self.replayable.saturating_sub(1);
+                    self.replayed_at = Some(now_ms());
                     return Some(Event::Replayed);
                 }
                 Some(Event::Loaded)
             }
             Kind::Done => self.step_done(message.n, message.reply.as_deref(), reply),
             Kind::Decided => {
+                if let (Some(line), Some(column)) = (message.line, message.column)
+                    && let Some(place) = program.position(line, column)
+                {
+                    let (run, fence) = (&self.order.run_id, self.order.fence);
+                    self.recorder.push([approvals::placed(run, fence, message.n, place.line)]);
+                }
                 self.people.await_decision(message.n, reply);
                 None
             }
@@ -380,7 +397,11 @@ impl Attempt {
                 Some(Event::Loaded)
             }
             Kind::Quiet => {
-                self.people.quiet(now_ms().saturating_add(self.order.hold_ms), reply);
+                let segment = self.order.segment.as_ref();
+                // On any other surface no sleep parks, whatever a harness says.
+                let wake_at = segment.zip(message.until).map(|(of, until)| of.wake_at(until));
+                let until = now_ms().saturating_add(self.order.hold_ms);
+                self.people.quiet(until, wake_at, reply);
                 Some(Event::Quiet)
             }
         }

@@ -1,6 +1,7 @@
 //! What an attempt is told to do: the argument of the loopback request, JSON.
 
 use crate::run::limits::Limits;
+use crate::run::segment::Segment;
 use crate::run::surface::Surface;
 use crate::store::ledger::Claim;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ pub struct Order {
     /// It goes on from the run's record; its rows and its permit are there.
     #[serde(default)]
     pub resumes: bool,
+    /// Of a durable run: how this attempt stands among its segments.
+    #[serde(default)]
+    pub segment: Option<Segment>,
 }
 
 impl Order {
@@ -77,6 +81,7 @@ impl Order {
             hold_ms: 0,
             origin: self.origin.clone(),
             resumes: true,
+            segment: None,
         })
     }
 

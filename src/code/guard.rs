@@ -14,23 +14,22 @@
 
 use oxc_ast::AstKind;
 use oxc_ast::ast::{
-    ArrowFunctionBody, ArrowFunctionExpression, BindingPattern, CatchClause, Class, ClassElement,
-    DoWhileStatement, Expression, ForInStatement, ForOfStatement, ForStatement, ForStatementInit,
-    Function, FunctionType, LabeledStatement, MethodDefinition, PropertyDefinition, PropertyKey,
-    SimpleAssignmentTarget, Statement, StaticBlock, TryStatement, VariableDeclarationKind,
-    WhileStatement,
+    ArrowFunctionBody, ArrowFunctionExpression, CatchClause, Class, ClassElement, DoWhileStatement,
+    Expression, ForInStatement, ForOfStatement, ForStatement, ForStatementInit, Function,
+    FunctionType, LabeledStatement, MethodDefinition, PropertyDefinition, PropertyKey, Statement,
+    StaticBlock, TryStatement, VariableDeclarationKind, WhileStatement,
 };
 use oxc_ast_visit::{VisitJs, walk_js};
 use oxc_span::{GetSpan, Span};
-use oxc_syntax::operator::{BinaryOperator, UpdateOperator};
 use oxc_syntax::scope::ScopeFlags;
 
+use super::counting::Counting;
 use super::edits::Edits;
 use super::erase::{is_erased, is_erased_element};
 use super::names::Names;
 use super::scan;
 use super::spine;
-use super::survey::{Calls, assigned_name};
+use super::survey::Calls;
 
 /// Iterations of a chunk, and how many of them count as one unit (as a shift).
 ///
@@ -52,6 +51,8 @@ const SHORT_STEPS: f64 = 32.0;
 pub(super) struct Texts {
     guard: String,
     left: String,
+    /// Counts an iteration of a chunk down, and asks whether there was one left.
+    count: String,
     /// The tick as a statement.
     tick: String,
     /// A block that begins with a tick.
@@ -63,9 +64,12 @@ pub(super) struct Texts {
 impl Texts {
     pub(super) fn new(names: &Names) -> Self {
         let guard = names.guard();
+        let left = names.left();
         let tick = format!("--{guard}.n<0&&{guard}.t()");
         Self {
-            left: names.left(),
+            // `|0` spares the check for an overflow that `--` has: half of what a chunk costs.
+            count: format!("({left}={left}-1|0)>=0"),
+            left,
             block: format!("{{{tick};"),
             expression: format!("({tick},"),
             tick: format!("{tick};"),
@@ -84,6 +88,8 @@ struct Facts {
     suspends: bool,
     /// A `break` or `continue` with a label, which would leave uncounted.
     labelled: bool,
+    /// A `break` without a label, of this loop or of a `switch` in it.
+    breaks: bool,
     /// A call or something like it.
     heavy: bool,
     loops: bool,
@@ -97,6 +103,7 @@ impl Facts {
             function: self.function || other.function,
             suspends: self.suspends || other.suspends,
             labelled: self.labelled || other.labelled,
+            breaks: self.breaks || other.breaks,
             heavy: self.heavy || other.heavy,
             loops: self.loops || other.loops,
             calls_free: self.calls_free || other.calls_free,
@@ -171,7 +178,7 @@ impl<'s, 'e, 't, 'a> Guard<'s, 'e, 't, 'a> {
         let outer = std::mem::take(&mut self.facts);
         walk(self);
         let facts = self.facts;
-        self.facts = outer.with(facts).with(Facts { loops: true, ..Facts::default() });
+        self.facts = outer.with(Facts { loops: true, breaks: false, ..facts });
         (facts, labelled)
     }
 
@@ -180,7 +187,7 @@ impl<'s, 'e, 't, 'a> Guard<'s, 'e, 't, 'a> {
         let outer = std::mem::take(&mut self.facts);
         walk(self);
         let facts = self.facts;
-        self.facts = outer.with(facts).with(Facts { function: true, ..Facts::default() });
+        self.facts = outer.with(Facts { function: true, breaks: false, ..facts });
         facts
     }
 
@@ -189,7 +196,7 @@ impl<'s, 'e, 't, 'a> Guard<'s, 'e, 't, 'a> {
         let (guard, left) = (&self.texts.guard, &self.texts.left);
         let light = !facts.heavy;
         let Chunk { iterations, shift } = if light { LIGHT } else { OTHER };
-        let start = format!("let {left};do for({left}={iterations};--{left}>=0");
+        let start = format!("let {left};do for({left}={iterations};{}", self.texts.count);
         let units = iterations.checked_shr(shift).unwrap_or(iterations);
         // A thousand iterations of an innermost light loop are microseconds, and the loop around counts.
         let rest = if light && !facts.loops {
@@ -201,8 +208,35 @@ impl<'s, 'e, 't, 'a> Guard<'s, 'e, 't, 'a> {
         (start, end, format!("{left}={iterations};"))
     }
 
+    /// What a counting loop is run in, when nothing leaves it: chunks that are told by its own
+    /// variable, so that an iteration counts nothing else.
+    fn counting_chunk(&self, counting: &Counting<'_>, facts: Facts) -> (String, String) {
+        let (guard, left) = (&self.texts.guard, &self.texts.left);
+        let Chunk { iterations, shift } = if facts.heavy { OTHER } else { LIGHT };
+        let (name, to) = (counting.name, counting.to);
+        let start =
+            format!("let {left};do for({left}={name}+{iterations},{left}>{to}&&({left}={to});");
+        let units = iterations.checked_shr(shift).unwrap_or(iterations);
+        let rest = if facts.heavy || facts.loops {
+            // The last chunk is not asked for; it may be a whole one.
+            let last = (counting.steps() - 1.0).max(0.0) % f64::from(iterations) + 1.0;
+            let units = (last / f64::from(1_u32.wrapping_shl(shift))).floor();
+            format!("({guard}.n-={units})<0&&{guard}.t()")
+        } else {
+            String::new()
+        };
+        (start, format!("while({left}<{to}&&{guard}.c({units}));{rest}}}"))
+    }
+
     fn chunk_for(&mut self, it: &ForStatement<'_>, facts: Facts, order: u32) -> Option<()> {
-        let (start, end, _) = self.chunk(facts);
+        let counting = Counting::of(it).filter(|_| !facts.breaks);
+        let (start, end) = match &counting {
+            Some(counting) => self.counting_chunk(counting, facts),
+            None => {
+                let (start, end, _) = self.chunk(facts);
+                (start, end)
+            }
+        };
         let keyword = it.span.start.saturating_add(3);
         let opened = scan::after(self.text, keyword, "(")?;
         let before_semicolon = it.init.as_ref().map_or(opened, |init| init.span().end);
@@ -214,12 +248,15 @@ impl<'s, 'e, 't, 'a> Guard<'s, 'e, 't, 'a> {
         if let Some(init) = bare {
             self.edits.close(init.span().end, order, ")");
         }
-        match &it.test {
-            Some(test) => {
+        match (counting, &it.test) {
+            (Some(Counting { name, test, .. }), _) => {
+                self.edits.replace(test, format!("{start}{name}<{}", self.texts.left));
+            }
+            (None, Some(test)) => {
                 self.edits.open(test.span().start, order, format!("{start}&&("));
                 self.edits.close(test.span().end, order, ")");
             }
-            None => self.edits.open(semicolon, order, start),
+            (None, None) => self.edits.open(semicolon, order, start),
         }
         self.braces(&it.body, order);
         self.edits.close(it.span.end, order, end);
@@ -242,7 +279,7 @@ impl<'s, 'e, 't, 'a> Guard<'s, 'e, 't, 'a> {
         self.braces(&it.body, order);
         let test = it.test.span();
         self.edits.open(test.start, order, "(");
-        self.edits.close(test.end, order, format!(")&&--{left}>=0"));
+        self.edits.close(test.end, order, format!(")&&{}", self.texts.count));
         self.edits.close(it.span.end, order, format!("}}{end}"));
     }
 
@@ -414,7 +451,10 @@ impl<'a> VisitJs<'a> for Guard<'_, '_, '_, 'a> {
             AstKind::VariableDeclaration(it) => {
                 self.facts.suspends |= it.kind == VariableDeclarationKind::AwaitUsing;
             }
-            AstKind::BreakStatement(it) => self.facts.labelled |= it.label.is_some(),
+            AstKind::BreakStatement(it) => match it.label {
+                Some(_) => self.facts.labelled = true,
+                None => self.facts.breaks = true,
+            },
             AstKind::ContinueStatement(it) => self.facts.labelled |= it.label.is_some(),
             _ => {}
         }
@@ -430,65 +470,9 @@ fn is_named_by_field(value: &Expression<'_>) -> bool {
     }
 }
 
-/// `for (let i = 0; i < 3; i++)` and the like: literal bounds, few steps, no loop or function in it,
-/// and nothing in its body that could set `i`.
+/// Few steps, and no loop or function in it: straight-line code repeated.
 fn is_short(it: &ForStatement<'_>, facts: Facts) -> bool {
-    steps(it).is_some_and(|(name, steps)| {
-        steps <= SHORT_STEPS && !facts.loops && !facts.function && !writes(&it.body, name)
-    })
-}
-
-/// The variable of a loop that counts it up between literals, and how often.
-fn steps<'i>(it: &'i ForStatement<'_>) -> Option<(&'i str, f64)> {
-    let Some(ForStatementInit::VariableDeclaration(init)) = &it.init else { return None };
-    let [declaration] = init.declarations.as_slice() else { return None };
-    let BindingPattern::BindingIdentifier(id) = &declaration.id else { return None };
-    let Some(Expression::NumericLiteral(from)) = &declaration.init else { return None };
-    let Some(Expression::BinaryExpression(test)) = &it.test else { return None };
-    let Expression::Identifier(tested) = &test.left else { return None };
-    let Expression::NumericLiteral(to) = &test.right else { return None };
-    let Some(Expression::UpdateExpression(update)) = &it.update else { return None };
-    let SimpleAssignmentTarget::AssignmentTargetIdentifier(updated) = &update.argument else {
-        return None;
-    };
-    let counts = init.kind == VariableDeclarationKind::Let
-        && matches!(test.operator, BinaryOperator::LessThan | BinaryOperator::LessEqualThan)
-        && update.operator == UpdateOperator::Increment
-        && tested.name == id.name
-        && updated.name == id.name
-        && from.value.fract() == 0.0
-        && to.value.fract() == 0.0;
-    counts.then(|| (id.name.as_str(), to.value - from.value))
-}
-
-/// Whether anything in a loop's body assigns to `name`.
-fn writes(body: &Statement<'_>, name: &str) -> bool {
-    let mut writes = Writes { name, found: false };
-    writes.visit_statement(body);
-    writes.found
-}
-
-/// Looks for assignments to a name.
-struct Writes<'n> {
-    name: &'n str,
-    found: bool,
-}
-
-impl<'a> VisitJs<'a> for Writes<'_> {
-    fn visit_expression(&mut self, it: &Expression<'a>) {
-        spine::walk(self, it);
-    }
-
-    fn visit_simple_assignment_target(&mut self, it: &SimpleAssignmentTarget<'a>) {
-        self.found |= assigned_name(it) == Some(self.name);
-        walk_js::walk_simple_assignment_target(self, it);
-    }
-
-    fn visit_assignment_target_property_identifier(
-        &mut self,
-        it: &oxc_ast::ast::AssignmentTargetPropertyIdentifier<'a>,
-    ) {
-        self.found |= it.binding.name == self.name;
-        walk_js::walk_assignment_target_property_identifier(self, it);
-    }
+    !facts.loops
+        && !facts.function
+        && Counting::of(it).is_some_and(|counting| counting.steps() <= SHORT_STEPS)
 }

@@ -454,6 +454,13 @@ catalogue! {
         shape: "The approval for {tool} expired after {window}; nobody decided.",
         next: "Nobody declined it. Tell a person that a decision is needed, then run the program again.",
     }
+    /// What a run did is not undone.
+    NotUndoable = "HF_E1209" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The run cannot be undone",
+        shape: "{run} cannot be undone: {why}.",
+        next: "Only a run that failed or was cancelled can be undone, for a week, and only calls for whose tools a compensation was declared; GET /v1/runs/:id/rollback shows them.",
+    }
     /// What a client brought to go on with a call is not taken.
     StateRefused = "HF_E1405" {
         InvalidRequest, Caller, 400, FixRequest, No,

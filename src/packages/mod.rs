@@ -17,7 +17,7 @@ use crate::platform::random;
 use crate::run::end::Place;
 use crate::run::limits::Limits;
 use crate::run::surface::Surface;
-use crate::runs::{self, RunRequest};
+use crate::runs::{self, RunRequest, present};
 use crate::sandbox::warm_worker::Which;
 use crate::services;
 use crate::store::db::Db;
@@ -105,7 +105,8 @@ pub struct Declared {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Invocation {
-    /// Its parameters; `{}` without.
+    /// Its parameters; `{}` without. `null` is a value.
+    #[serde(deserialize_with = "present")]
     pub params: Option<Box<RawValue>>,
     /// A version in place of the one that the name points at.
     pub version: Option<u64>,

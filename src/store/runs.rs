@@ -213,6 +213,8 @@ pub enum Lease {
 pub struct Row {
     /// Its id.
     pub id: String,
+    /// Whose it is.
+    pub principal: String,
     /// Where it stands.
     pub status: String,
     /// Where it came from.
@@ -233,6 +235,8 @@ pub struct Row {
     pub error_code: Option<String>,
     /// Kind of its error.
     pub error_kind: Option<String>,
+    /// When it goes on by itself.
+    pub wake_at: Option<u64>,
 }
 
 /// A principal's run. Somebody else's run gives the same answer as none.
@@ -242,8 +246,8 @@ pub struct Row {
 /// When D1 cannot be read or the row is not valid.
 pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
-        "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+        "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1 AND principal = ?2",
         id,
         principal
@@ -258,8 +262,8 @@ pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, Sto
 /// As [`find`].
 pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
-        "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+        "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1",
         id
     );
@@ -291,8 +295,8 @@ pub async fn list(
     let (at, id) = cursor.map_or((u64::MAX >> 11, "~"), |c| (c.created_at, c.id.as_str()));
     let statement = match status {
         None => sql!(
-            "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+            "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence,
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -301,8 +305,8 @@ pub async fn list(
             limit
         ),
         Some(status) => sql!(
-            "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+            "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence,
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND status = ?5 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -351,8 +355,8 @@ pub async fn logged(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
 /// When D1 cannot be read.
 pub async fn lost(db: &Db, now: u64, limit: u64) -> Result<Vec<Row>, StoreError> {
     let statement = sql!(
-        "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+        "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
+                error_code, error_kind, wake_at
          FROM runs WHERE status = 'running' AND lease_until < ?1 ORDER BY lease_until LIMIT ?2",
         now,
         limit

@@ -63,6 +63,8 @@ pub struct Tool {
 pub struct Brief {
     /// Its path.
     pub path: String,
+    /// What the upstream knows it by.
+    pub key: String,
     /// Its source.
     pub source: String,
     /// The beginning of what it does.
@@ -468,7 +470,7 @@ pub async fn search(
     most: u64,
 ) -> Result<Vec<Brief>, StoreError> {
     let statement = sql!(
-        "SELECT t.path, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
+        "SELECT t.path, t.key, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
          FROM tool_words w
          JOIN tools t ON t.id = w.rowid
          JOIN sources s ON s.principal = t.principal AND s.name = t.source
@@ -495,7 +497,7 @@ pub async fn page(
 ) -> Result<Vec<Brief>, StoreError> {
     let statement = match source {
         Some(source) => sql!(
-            "SELECT t.path, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
+            "SELECT t.path, t.key, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
              FROM sources s
              JOIN tools t ON t.principal = ?1 AND t.source = ?2 AND t.generation = s.generation
              WHERE s.principal = ?1 AND s.name = ?2 AND t.path > ?3 ORDER BY t.path LIMIT ?4",
@@ -505,7 +507,7 @@ pub async fn page(
             most,
         ),
         None => sql!(
-            "SELECT t.path, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
+            "SELECT t.path, t.key, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
              FROM tools t
              JOIN sources s ON s.principal = t.principal AND s.name = t.source
              WHERE t.principal = ?1 AND t.path > ?2 AND t.generation = s.generation

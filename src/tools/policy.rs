@@ -382,7 +382,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// Whether a pattern names a tool.
-fn fits(pattern: &str, path: &str) -> bool {
+pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('.');
     let mut wanted = pattern.split('.').peekable();
     while let Some(want) = wanted.next() {

@@ -7,6 +7,27 @@ import { idleGuard, load, prepareAll } from "./prepare.mjs";
 const FORMS = {
   for: "let s = 0; for (let i = 0; i < 5000; i++) s += i; return s;",
   "for without anything": "let i = 0; for (;;) { if (++i > 3000) break; } return i;",
+  "for, a count of whole chunks":
+    "let s = 0; for (let i = 0; i < 4096; i++) s += i; for (let i = 0; i <= 1023; i++) s += i; return s;",
+  "for, a count that is left":
+    "let s = 0; for (let i = 0; i < 9000; i++) { if (i > 5000) break; s += i; } return s;",
+  "for, a count that is left from a switch in it":
+    "let s = 0; for (let i = 0; i < 3000; i++) { switch (i % 3) { case 1: s++; break; default: s += 2; } } return s;",
+  "for, a count around a loop that is left":
+    "let s = 0; for (let i = 0; i < 3000; i++) { for (;;) { if (s % 7 === 0) break; s++; } s++; } return s;",
+  "for, a count that its body changes":
+    "let s = 0; for (let i = 0; i < 9000; i++) { i += 2; s++; } for (let i = 0; i < 9000; i++) [i] = [i + 1, s++]; return s;",
+  "for, a count that its body returns from":
+    "const f = () => { for (let i = 0; i < 9000; i++) { if (i * i > 4_000_000) return i; } }; return f();",
+  "for, a count that calls":
+    "let s = 0; for (let i = 5; i <= 700; i++) { s += Math.abs(-i); } return s;",
+  "for, a count of nothing": "let s = 0; for (let i = 9; i < 3; i++) s++; return s;",
+  "for, a count over several lines":
+    "let s = 0;\nfor (let i = 0;\n  i // here\n  <\n  5_000;\n  i++) s += i;\nreturn s;",
+  "for, a count in hexadecimal and with an exponent":
+    "let s = 0; for (let i = 0x10; i < 1e4; ++i) s += i; return s;",
+  "for, a count in a name with an escape":
+    "let s = 0; for (let \\u0069 = 0; i < 2000; i++) s += i; return s;",
   "for, expression init": "let i, s = 0; for (i = 0, s = 1; i < 5; i++) s *= 2; return [i, s];",
   "for, init that begins with a brace":
     "let a, s = 0; for ({ a } = { a: 3 }; a; a--) s += a; return s;",

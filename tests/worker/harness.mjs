@@ -48,6 +48,7 @@ export const ADMIN_TOKEN = SECRETS.HOLDFAST_ADMIN_TOKEN;
  *   folder that `npm start -- --state` takes, too
  * @property {number} [port] of the first copy; any free one without
  * @property {number} [copies] of the worker, on one D1: isolates that share nothing else
+ * @property {Record<string, string>[]} [copyVars] variables of one copy, over those of all
  * @property {string} [main] the worker's main module, from the top of the checkout; that of
  *   wrangler.toml without
  * @property {Neighbour[]} [neighbours] other Workers beside it
@@ -60,6 +61,9 @@ export const ADMIN_TOKEN = SECRETS.HOLDFAST_ADMIN_TOKEN;
  * @property {string} name
  * @property {string} main its main module, from the top of the checkout
  * @property {string} [binding] the service binding by which ours calls it
+ * @property {boolean} [loader] whether it has the binding LOADER
+ * @property {Record<string, string>} [services] its own service bindings: the neighbours' names
+ * @property {string[]} [flags] its compatibility flags
  */
 
 /**
@@ -148,13 +152,15 @@ export async function start(options = {}) {
       },
 
       /**
-       * Fires the cron trigger.
+       * Fires the cron trigger, and says how it went.
        *
        * @param {number} [copy] which copy gets it, from 1
        */
       async scheduled(copy = 1) {
         const worker = /** @type {any} */ (await miniflare.getWorker(copyName(copy)));
-        await within(REQUEST_MS, "the scheduled handler", worker.scheduled({ cron: "* * * * *" }));
+        const fired = worker.scheduled({ cron: "* * * * *" });
+        const { outcome } = await within(REQUEST_MS, "the scheduled handler", fired);
+        return /** @type {string} */ (outcome);
       },
 
       async stop() {
@@ -282,7 +288,8 @@ const copyNames = (copies = 1) => Array.from({ length: copies }, (_, index) => c
  *
  * @param {Options} options
  */
-async function miniflareOptions({ vars = {}, state, port, copies, main, neighbours = [] }) {
+async function miniflareOptions(options) {
+  const { vars = {}, state, port, copies, copyVars = [], main, neighbours = [] } = options;
   const stale = staleness();
   if (stale !== undefined) throw new Error(stale);
   const config = /** @type {any} */ (
@@ -317,10 +324,13 @@ async function miniflareOptions({ vars = {}, state, port, copies, main, neighbou
         ...(config.compatibility_flags ? { compatibilityFlags: config.compatibility_flags } : {}),
         manifest: { mainModule: "entry.js", modules },
         env: {
-          ...entries({ ...config.vars, ...DEVELOPMENT, ...SECRETS, ...vars }, (value) => ({
-            type: "text",
-            value: String(value),
-          })),
+          ...entries(
+            { ...config.vars, ...DEVELOPMENT, ...SECRETS, ...vars, ...copyVars[index] },
+            (value) => ({
+              type: "text",
+              value: String(value),
+            }),
+          ),
           ...bindings(config.d1_databases, ({ database_id }) => ({
             type: "d1",
             name: database_id,
@@ -353,8 +363,12 @@ async function miniflareOptions({ vars = {}, state, port, copies, main, neighbou
       config: {
         name: one.name,
         compatibilityDate: config.compatibility_date,
+        ...(one.flags ? { compatibilityFlags: one.flags } : {}),
         manifest: { mainModule: "entry.js", modules: await modulesOf(one.main) },
-        env: {},
+        env: {
+          ...(one.loader ? { LOADER: { type: "worker-loader" } } : {}),
+          ...entries(one.services ?? {}, (worker) => ({ type: "worker", worker })),
+        },
       },
       dev: { unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }] },
     };

@@ -98,6 +98,7 @@ export class Evaluation {
       params: tagged ? decode(params) : params,
       run: this.stop === null ? run : { ...run, ...service, signal: this.stop.signal },
       stop: this.stop,
+      parkMs: own(invocation, "parkMs") ?? undefined,
     });
     const { runtime } = this;
     attempt.ambient = {

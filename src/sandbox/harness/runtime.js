@@ -6,7 +6,7 @@ import { encode, errorName, explain, Large, Refusal, quote } from "./codec.js";
 import { codeOf } from "./errors.js";
 import { durationMs } from "./duration.js";
 import { createFetch } from "./fetch.js";
-import { Promise, freeze } from "./intrinsics.js";
+import { Promise, ceil, freeze } from "./intrinsics.js";
 import { field } from "./outbox.js";
 
 /**
@@ -17,8 +17,9 @@ import { field } from "./outbox.js";
  * @param {any} of.params
  * @param {any} of.run
  * @param {ReturnType<typeof import("./stop.js").createStop> | null} of.stop of a service
+ * @param {number | undefined} of.parkMs the longest sleep that is the program's own time; undefined: all are
  */
-export function createRuntime({ attempt, calls, console, params, run, stop }) {
+export function createRuntime({ attempt, calls, console, params, run, stop, parkMs }) {
   const tools = calls.namespace();
   const call = (/** @type {string} */ path, /** @type {any} */ argument) =>
     calls.call(path, argument);
@@ -35,9 +36,11 @@ export function createRuntime({ attempt, calls, console, params, run, stop }) {
   /** @param {any} duration @returns {Promise<void>} */
   const sleep = (duration) =>
     new Promise((resolve) => {
-      const ms = durationMs(duration, attempt.clock.date());
-      if (stop === null) attempt.addTimer(resolve, ms, false, []);
-      else stop.sleep(ms, () => resolve());
+      const date = attempt.clock.date();
+      const ms = durationMs(duration, date);
+      if (stop !== null) stop.sleep(ms, () => resolve());
+      else if (parkMs !== undefined && ms > parkMs) attempt.addSleep(resolve, date + ceil(ms));
+      else attempt.addTimer(resolve, ms, false, []);
     });
 
   /**
@@ -84,7 +87,11 @@ export function createRuntime({ attempt, calls, console, params, run, stop }) {
     fetch: createFetch(attempt, calls),
     packages: freeze({
       invoke: (/** @type {any} */ name, /** @type {any} */ given, /** @type {any} */ options) =>
-        call("packages.invoke", { name, params: given ?? {}, options: options ?? {} }),
+        call("packages.invoke", {
+          name,
+          params: given === undefined ? {} : given,
+          options: options ?? {},
+        }),
     }),
     workflows: freeze({
       create: (/** @type {any} */ workflow) => call("workflows.create", workflow),
