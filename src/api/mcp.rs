@@ -8,8 +8,9 @@ use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::mcp::{
-    Access, Answer, Ask, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read,
-    Refused, Reply, Returned, States, Stream, Tool, ToolAnswer, ToolOutcome, Word,
+    Access, Answer, Ask, Call, Change, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke,
+    Read, Refused, Reply, Returned, ScheduleChange, States, Stream, Tool, ToolAnswer, ToolOutcome,
+    Word,
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
@@ -17,6 +18,7 @@ use crate::platform::random;
 use crate::rollback;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
+use crate::schedules;
 use crate::store::sources as table;
 use crate::store::{policies, states};
 use crate::tools;
@@ -149,6 +151,12 @@ async fn run_tool(
             };
             match invocation(app, &principal.name, &target, invoke).await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
+        }
+        Tool::ScheduleChange(ScheduleChange { change: Change::Run, name }) => {
+            match schedules::run_now(&app.hands(), &principal.name, &name, &origin).await {
+                Ok(order) => open(app, order, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }

@@ -13,6 +13,7 @@ pub mod mcp_answers;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod schedules;
 pub mod secrets;
 pub mod services;
 pub mod sources;
@@ -147,6 +148,7 @@ async fn route(
             policies::test(&app, req).await
         }
         ["v1", "packages", rest @ ..] => packages::route(&app, req, rest).await,
+        ["v1", "schedules", rest @ ..] => schedules::route(&app, req, rest).await,
         ["v1", "sources" | "tools" | "secrets", ..] => {
             sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }

@@ -183,7 +183,13 @@ pub async fn one(app: &App, req: &Request, visitor: &Visitor, id: &str) -> Resul
     let emitted: Vec<String> = told.emitted.iter().map(|value| value.get().to_owned()).collect();
     let wrong = told.error.map(|message| {
         let details = told.error_details.unwrap_or_default();
-        Wrong { message, code: details.code, next_step: details.next_step, line: details.line }
+        Wrong {
+            message,
+            code: details.code,
+            next_step: details.next_step,
+            line: details.line,
+            file: details.file,
+        }
     });
     let sum = |of: fn(&attempts::Row) -> Option<u64>| {
         spent.iter().filter_map(of).fold(0_u64, u64::saturating_add)

@@ -39,7 +39,7 @@ const EVIL = [
 
 test("nothing that a program says runs or moves the page", { skip: missing }, async () => {
   const p = await principal(w, [
-    { pattern: "storage.delete", action: "ask", note: EVIL.join(" ") },
+    { pattern: "storage.delete", action: "ask", note: EVIL.join(" ").slice(0, 400) },
   ]);
   const evil = EVIL.join("\n");
   const printable = EVIL.filter((text) => ![...text].some((c) => c < " ")).join(" ");

@@ -49,6 +49,8 @@ pub struct Wrong {
     pub next_step: String,
     /// Where in the program, from 1.
     pub line: Option<u64>,
+    /// The module, of a package.
+    pub file: Option<String>,
 }
 
 /// A run beside this one.
@@ -203,7 +205,11 @@ fn outcome(page: &Page<'_>) -> Markup {
                 div class={ "notice" @if page.status == "failed" { " bad" } } {
                     p.said { (text::plain(&wrong.message)) }
                     p { (text::plain(&wrong.next_step)) " " a href={ "/docs/errors/" (wrong.code) } { (wrong.code) } }
-                    @if let Some(line) = wrong.line { p { a href={ "#L" (line) } { "Line " (line) " of the program" } } }
+                    @match (wrong.line, &wrong.file) {
+                        (Some(line), Some(file)) => { p { "Line " (line) " of the module " code { (text::plain(file)) } } },
+                        (Some(line), None) => { p { a href={ "#L" (line) } { "Line " (line) " of the program" } } },
+                        (None, _) => {},
+                    }
                 }
             } @else if let Some(result) = page.result {
                 (text::json(result))
@@ -242,7 +248,8 @@ fn facts(page: &Page<'_>) -> Markup {
 }
 
 fn program(page: &Page<'_>) -> Markup {
-    let line = page.wrong.as_ref().and_then(|wrong| wrong.line);
+    let wrong = page.wrong.as_ref().filter(|wrong| wrong.file.is_none());
+    let line = wrong.and_then(|wrong| wrong.line);
     let mark = line.map(|line| Mark { line, kind: "bad", says: "failed here".to_owned() });
     html! {
         section.card aria-labelledby="program" {
@@ -357,9 +364,13 @@ fn relatives(page: &Page<'_>) -> Markup {
     }
 }
 
+/// Programs and parameters that are shown once more to be copied, in bytes at most.
+const MAX_COPIED_BYTES: usize = 65_536;
+
 /// The same run, as a client would send it.
 fn copies(page: &Page<'_>) -> Markup {
-    if page.surface != "execute" || page.source.is_empty() {
+    let bytes = page.source.len().saturating_add(page.params.len());
+    if page.surface != "execute" || page.source.is_empty() || bytes > MAX_COPIED_BYTES {
         return html! {};
     }
     let params = serde_json::from_str::<serde_json::Value>(page.params).unwrap_or_default();
@@ -445,6 +456,7 @@ mod tests {
                 code: "HF_E1301".to_owned(),
                 next_step: evil.to_owned(),
                 line: Some(1),
+                file: None,
             }),
             warnings: &own,
             emitted: &own,

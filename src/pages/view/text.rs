@@ -37,6 +37,21 @@ pub fn seen(text: &str) -> Markup {
     PreEscaped(out)
 }
 
+/// The same for an attribute, which holds no markup.
+#[must_use]
+pub fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if hides(c) {
+            let number = u32::from(c);
+            out.push_str(&format!("U+{number:04X}"));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Whether a character is not seen, or changes how others are.
 fn hides(c: char) -> bool {
     matches!(c,

@@ -1,5 +1,6 @@
 //! Where the time of a run went, to scale: a picture, and the same as a table.
 
+use super::text::words;
 use super::time::span;
 use maud::{Markup, html};
 
@@ -209,7 +210,7 @@ impl Timeline {
                 lane: lane_of(call.called_at, to, 0),
                 from: call.called_at,
                 to,
-                what: format!("call {} of {}, {}", call.n, call.tool, call.state),
+                what: format!("call {} of {}, {}", call.n, words(&call.tool), call.state),
                 link: Some(format!("#call-{}", call.n)),
             });
         }
@@ -221,7 +222,7 @@ impl Timeline {
                 lane: lane_of(question.asked_at, to, first),
                 from: question.asked_at,
                 to,
-                what: format!("people about {}, {}", question.tool, question.state),
+                what: format!("people about {}, {}", words(&question.tool), question.state),
                 link: Some(format!("/approvals/{}", question.id)),
             });
         }
