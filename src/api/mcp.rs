@@ -93,6 +93,8 @@ async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
     let built_in = tools::built_in(&policy).map(str::to_owned).collect();
     let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
     sources.extend(table::names(&app.db, principal).await?);
+    // A source of which every tool is hidden is hidden, too.
+    sources.retain(|source| !policy.hides(&format!("{source}.*")));
     let budget_ms = app.config.budget_ms(Surface::Execute);
     let longer_work = app.has_workflows().then(|| LONGER_WORK.to_owned());
     Ok(Guide { built_in, sources, longer_work, budget_ms })
