@@ -27,11 +27,21 @@ export default [
   },
   {
     files: ["src/**/*.js"],
+    ignores: ["src/pages/assets/**"],
     languageOptions: { globals: worker },
+  },
+  {
+    files: ["src/pages/assets/**"],
+    languageOptions: { globals: globals.browser },
   },
   {
     files: ["*.config.js", "scripts/**", "tests/**", "mocks/**", "bench/**"],
     languageOptions: { globals: globals.node },
+  },
+  {
+    // Functions that a test of pages hands to the browser.
+    files: ["tests/browser/**", "scripts/screenshots.mjs"],
+    languageOptions: { globals: globals.browser },
   },
   {
     // A test throws what programs throw, and runs what the code under test made.

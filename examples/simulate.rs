@@ -30,6 +30,7 @@ fn main() {
                 sum.attempts = sum.attempts.saturating_add(counts.attempts);
                 sum.crashes = sum.crashes.saturating_add(counts.crashes);
                 sum.parks = sum.parks.saturating_add(counts.parks);
+                sum.sleeps = sum.sleeps.saturating_add(counts.sleeps);
                 sum.events = sum.events.saturating_add(counts.events);
                 sum.effects = sum.effects.saturating_add(counts.effects);
             }
@@ -42,8 +43,8 @@ fn main() {
         }
     }
     println!(
-        "{} attempts, {} crashes, {} parks, {} events, {} effects",
-        sum.attempts, sum.crashes, sum.parks, sum.events, sum.effects
+        "{} attempts, {} crashes, {} parks, {} of them with a sleep, {} events, {} effects",
+        sum.attempts, sum.crashes, sum.parks, sum.sleeps, sum.events, sum.effects
     );
     println!("{passed} passed, {failed} failed");
     std::process::exit(i32::from(failed > 0));

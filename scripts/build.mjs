@@ -31,6 +31,7 @@ const INPUTS = [
   "migrations",
   ".cargo",
   "build.rs",
+  "docs/use",
   "Cargo.toml",
   "Cargo.lock",
   "rust-toolchain.toml",

@@ -11,12 +11,16 @@ use crate::error::{Code, Fault};
 use crate::ledger::Answered;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{hang_up, start_attempt};
+use crate::platform::workflows::Workflows;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::outcome::Status;
 use crate::runs;
 use crate::store::approvals::{self as table, Deciding, Row};
 use crate::store::db::Db;
 use crate::store::{dispatches, followed, journal, states};
+use crate::workflows;
+use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -214,6 +218,8 @@ pub struct Hands {
     pub config: Rc<Config>,
     /// Where faults of ours go.
     pub desk: Rc<Desk>,
+    /// The engine of durable runs, where this deployment has one.
+    pub engine: Option<Workflows>,
 }
 
 impl Hands {
@@ -221,11 +227,13 @@ impl Hands {
     /// decided, or its attempt was lost. Whoever claims the run first makes the attempt; nothing
     /// else happens. What goes wrong is told to the desk: the schedule comes to it again.
     ///
-    /// When it has ended, so are the runs that waited for it.
+    /// When it has ended, so are the runs that waited for it. A workflow is taken up by the engine,
+    /// which is woken.
     pub async fn take_up(&self, run: &str) {
         let taken = async {
+            let woken = workflows::wake(self, run).await?;
             for _ in 0..MAX_ATTEMPTS {
-                if !self.attempt(run).await? {
+                if woken || !self.attempt(run).await? {
                     break;
                 }
             }
@@ -270,7 +278,7 @@ impl Hands {
     }
 }
 
-async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
+pub(crate) async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
     let lost = || Fault::new(Code::RecordLost, "The record of the run is not there.");
     let recording = journal::recording(db, run).await?.ok_or_else(lost)?;
     let (source, params) = journal::input(db, run).await?.ok_or_else(lost)?;
@@ -286,9 +294,10 @@ async fn order_of(db: &Db, run: &str, fence: u64) -> Result<Order, Fault> {
 pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
     let now = now_ms();
     hands.db.batch(&[table::expire(now), states::prune(now)]).await?;
-    for run in journal::left_behind(&hands.db, now, AT_ONCE).await? {
-        hands.take_up(&run).await;
-    }
+    rollback::prune(&hands.db).await?;
+    // Side by side: one that computes for minutes holds up no other.
+    let left = journal::left_behind(&hands.db, now, AT_ONCE).await?;
+    join_all(left.iter().map(|run| hands.take_up(run))).await;
     Ok(())
 }
 

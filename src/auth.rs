@@ -10,6 +10,21 @@ use sha2::{Digest as _, Sha256};
 pub const SCOPES: &[&str] =
     &["execute", "runs", "packages", "sources", "secrets", "policies", "tokens", "approve"];
 
+/// Scopes that change what gates a program: a token that runs programs has one only if it is a
+/// person's, who may decide.
+const GATES: &[&str] = &["policies", "tokens", "secrets"];
+
+/// What a token that runs programs may not have beside that; the two scopes that clash.
+#[must_use]
+pub fn clash(scopes: &[String]) -> Option<(&str, &str)> {
+    if scopes.iter().any(|scope| scope == "approve") {
+        return None;
+    }
+    let runs = |scope: &&String| *scope == "execute" || scope.starts_with("invoke:");
+    let gates = |scope: &&String| GATES.contains(&scope.as_str());
+    Some((scopes.iter().find(gates)?, scopes.iter().find(runs)?))
+}
+
 /// Who asks, and what it may.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
@@ -118,6 +133,22 @@ mod tests {
     #[test]
     fn the_admin_may_all_but_approve() {
         assert!(SCOPES.iter().all(|scope| Principal::admin().may(scope) == (*scope != "approve")));
+    }
+
+    #[test]
+    fn what_runs_programs_does_not_change_what_gates_them() {
+        let clash = |text: &str| {
+            let scopes: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            super::clash(&scopes).map(|(gates, runs)| format!("{gates} {runs}"))
+        };
+        for gates in GATES {
+            let expected = Some(format!("{gates} execute"));
+            assert_eq!(clash(&format!("runs {gates} execute")), expected);
+            assert_eq!(clash(&format!("invoke:a/b {gates}")), Some(format!("{gates} invoke:a/b")));
+        }
+        assert_eq!(clash("execute invoke:a runs packages sources"), None);
+        assert_eq!(clash("policies tokens secrets runs packages sources"), None);
+        assert_eq!(clash("approve execute policies tokens secrets"), None, "a person's");
     }
 
     #[test]

@@ -11,8 +11,20 @@ use crate::tools::secret::Keyring;
 /// A day: as long as a client that queues its work offline goes on trying.
 const LEDGER_RETENTION_MS: u64 = 86_400_000;
 
+/// Below the patience of most clients, which is a minute.
+const HOLD_MS: u64 = 50_000;
+
 /// A year.
 const MAX_LEDGER_RETENTION_MS: u64 = 31_536_000_000;
+
+/// Ten seconds: parking and running again costs a fraction of a second.
+const PARK_MS: u64 = 10_000;
+
+/// Less than the budget of a workflow's segment, which a sleep that does not park uses up.
+const MAX_PARK_MS: u64 = 240_000;
+
+/// A year: the longest sleep of the engine.
+const MAX_LIFE_MS: u64 = 31_536_000_000;
 
 /// The configuration of this deployment.
 #[derive(Debug, Clone)]
@@ -47,7 +59,28 @@ pub struct Config {
     pub permit_wait_ms: u64,
     /// `HOLDFAST_LEDGER_RETENTION_MS`: how long an idempotency key is kept after its request.
     pub ledger_retention_ms: u64,
-    budgets: [(Surface, u64); 3],
+    /// `HOLDFAST_HOLD_MS`: how long a live sandbox is kept for people at most, when a caller asks for
+    /// it.
+    pub hold_ms: u64,
+    /// `HOLDFAST_PARK_MS`: the longest sleep of a workflow that is its program's own time; a longer one
+    /// parks it.
+    pub park_ms: u64,
+    /// `HOLDFAST_WORKFLOWS_ACTIVE`, `HOLDFAST_WORKFLOW_LIFE_MS`, `HOLDFAST_WORKFLOW_BACK_OFF_MS`: how
+    /// many workflows of a principal may be at work or wait, how long one may live, and how long after
+    /// its first failure a segment is made again.
+    pub workflows: Durable,
+    budgets: [(Surface, u64); 4],
+}
+
+/// The limits of durable runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Durable {
+    /// Workflows of a principal that have not ended.
+    pub active: u64,
+    /// The life time of one, in milliseconds.
+    pub life_ms: u64,
+    /// The first back-off, in milliseconds.
+    pub back_off_ms: u64,
 }
 
 impl Config {
@@ -131,6 +164,13 @@ impl Config {
                 LEDGER_RETENTION_MS,
                 MAX_LEDGER_RETENTION_MS,
             )?,
+            hold_ms: count("HOLDFAST_HOLD_MS", HOLD_MS, 600_000)?,
+            park_ms: count("HOLDFAST_PARK_MS", PARK_MS, MAX_PARK_MS)?,
+            workflows: Durable {
+                active: count("HOLDFAST_WORKFLOWS_ACTIVE", 200, 100_000)?,
+                life_ms: count("HOLDFAST_WORKFLOW_LIFE_MS", MAX_LIFE_MS, MAX_LIFE_MS)?,
+                back_off_ms: count("HOLDFAST_WORKFLOW_BACK_OFF_MS", 10_000, 3_600_000)?,
+            },
             admin_token,
             signing_key,
             http_hosts,
@@ -144,6 +184,7 @@ impl Config {
                 budget(Surface::Execute, "HOLDFAST_BUDGET_EXECUTE_MS")?,
                 budget(Surface::Invocation, "HOLDFAST_BUDGET_INVOCATION_MS")?,
                 budget(Surface::Workflow, "HOLDFAST_BUDGET_WORKFLOW_MS")?,
+                budget(Surface::Service, "HOLDFAST_BUDGET_SERVICE_MS")?,
             ],
         })
     }

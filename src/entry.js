@@ -3,7 +3,7 @@
 //
 // `new Rust(ctx, env)` goes through worker-build's proxy, which makes a new Wasm instance after a
 // panic. Calling `Rust.prototype.x.call(this)` would go round it.
-import { WorkerEntrypoint } from "cloudflare:workers";
+import { WorkerEntrypoint, WorkflowEntrypoint } from "cloudflare:workers";
 import Rust from "../build/index.js";
 import { answered, called } from "./report/in_flight.js";
 
@@ -33,5 +33,17 @@ export class Attempt extends WorkerEntrypoint {
    */
   start(order, aborted) {
     return called(() => new Rust(this.ctx, this.env).startAttempt(order, aborted));
+  }
+}
+
+/** One durable run: what the engine drives, segment by segment. */
+export class RunWorkflow extends WorkflowEntrypoint {
+  /**
+   * @param {Readonly<import("cloudflare:workers").WorkflowEvent<unknown>>} event
+   * @param {import("cloudflare:workers").WorkflowStep} step
+   * @returns {Promise<void>}
+   */
+  run(event, step) {
+    return called(() => new Rust(this.ctx, this.env).runWorkflow(event.instanceId, step));
   }
 }

@@ -8,7 +8,9 @@ use crate::config::Config;
 use crate::error::Fault;
 use crate::ledger;
 use crate::packages::nested::Nested;
+use crate::pages;
 use crate::platform::loader::Loader;
+use crate::platform::workflows::{Step, Workflows};
 use crate::report;
 use crate::report::config::SentryConfig;
 use crate::report::desk::{Circumstances, Desk};
@@ -16,9 +18,13 @@ use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::sandbox::isolate::Isolate;
 use crate::sandbox::warm_worker::{WarmWorker, Which};
+use crate::schedules;
+use crate::services;
 use crate::store::db::Db;
 use crate::tools::source::Later;
 use crate::tools::{Caller, Tools, connect, vault};
+use crate::workflows;
+use crate::workflows::program::Maker;
 use js_sys::Reflect;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -51,7 +57,8 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 }
 
 /// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
-/// decided about, forgets keys that have had their time.
+/// decided about, keeps services at work, begins what is due, wakes the workflows that are due, forgets keys that have had
+/// their time.
 ///
 /// # Errors
 ///
@@ -66,14 +73,19 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         let config = Rc::new(Config::of(&env)?);
         let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
+        pages::forget(&db).await?;
         vault::reseal(&db, &config.secrets_keys).await?;
         let sources = connect::Hands {
             db: Rc::clone(&db),
             config: Rc::clone(&config),
             later: Later::of(Rc::clone(&ctx)),
         };
-        let desk = Rc::clone(&desk);
-        approvals::sweep(&Hands { ctx, db: Rc::clone(&db), config, desk }).await?;
+        let (desk, engine) = (Rc::clone(&desk), Workflows::of(&env).ok());
+        let hands = Hands { ctx, db: Rc::clone(&db), config, desk, engine };
+        approvals::sweep(&hands).await?;
+        workflows::reconcile::sweep(&hands).await?;
+        services::sweep(&hands).await?;
+        schedules::sweep(&hands).await?;
         sources.sweep().await?;
         ledger::prune(&db, retention_ms).await
     }
@@ -105,6 +117,32 @@ pub async fn start_attempt(
     Ok(JsValue::from(runs::pack(answer)))
 }
 
+/// Drives an instance of the engine of durable runs.
+///
+/// # Errors
+///
+/// What tells the engine that the run has failed.
+#[wasm_bindgen(this, js_name = runWorkflow)]
+pub async fn run_workflow(this: JsValue, id: String, step: JsValue) -> Result<JsValue, JsValue> {
+    let (env, ctx) = surroundings(&this)?;
+    let ctx = Rc::new(ctx);
+    let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
+    let hands = || -> Result<Hands, Fault> {
+        let (db, config) = (Rc::new(Db::of(&env)?), Rc::new(Config::of(&env)?));
+        let (ctx, desk, engine) = (Rc::clone(&ctx), Rc::clone(&desk), Workflows::of(&env).ok());
+        Ok(Hands { ctx, db, config, desk, engine })
+    };
+    let hands = match hands() {
+        Ok(hands) => Rc::new(hands),
+        Err(fault) => {
+            desk.take(&fault, &Circumstances { surface: Some("workflow"), run: Some(&id) });
+            return Err(JsValue::from(fault.message));
+        }
+    };
+    workflows::segments::drive(hands, &Step::new(step), &id).await?;
+    Ok(JsValue::UNDEFINED)
+}
+
 /// `env` and `ctx` of the entrypoint that was called.
 fn surroundings(entrypoint: &JsValue) -> Result<(Env, Context), JsValue> {
     let env: Env = Reflect::get(entrypoint, &"env".into())?.unchecked_into();
@@ -130,10 +168,23 @@ async fn make_attempt(
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
     };
-    let nested =
-        Nested::new(Rc::clone(&ctx), Rc::clone(&db), Rc::clone(desk), Rc::clone(&config), &order);
-    let tools =
-        Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?.with_packages(nested);
+    let hands = Hands {
+        ctx: Rc::clone(&ctx),
+        db: Rc::clone(&db),
+        config: Rc::clone(&config),
+        desk: Rc::clone(desk),
+        engine: Workflows::of(env).ok(),
+    };
+    let nested = Nested::new(hands.clone(), &order);
+    let maker = Maker {
+        hands,
+        principal: order.principal.clone(),
+        run_id: order.run_id.clone(),
+        origin: order.origin.clone(),
+    };
+    let tools = Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?
+        .with_packages(nested)
+        .with_workflows(maker);
     let loader = Loader::of(env).map_err(|thrown| {
         Fault::new(
             crate::error::Code::ConfigurationInvalid,

@@ -6,8 +6,13 @@
 //! | [`mcp`] | MCP, pure: both wire eras, the tools that are listed |
 //! | [`runs`] | runs as every surface uses them: start, find, list, cancel, end the lost ones |
 //! | [`approvals`] | what waits for people: list, decide, take the runs up that waited |
+//! | [`rollback`] | what a run did is undone, by a run of its own |
+//! | [`workflows`] | durable runs: create, list, cancel; the segments that the engine drives |
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
+//! | [`pages`] | what people see: pages of HTML, signing in |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
+//! | [`schedules`] | runs that begin at their times, each time once |
+//! | [`services`] | exports of packages that are kept at work, one stretch after the other |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
 //! | [`code`] | pure: from what an agent wrote to a module |
@@ -35,11 +40,16 @@ pub mod hex;
 pub mod ledger;
 pub mod mcp;
 pub mod packages;
+pub mod pages;
 pub mod platform;
 pub mod report;
+pub mod rollback;
 pub mod run;
 pub mod runs;
 pub mod sandbox;
+pub mod schedules;
+pub mod services;
 pub mod signing;
 pub mod store;
 pub mod tools;
+pub mod workflows;

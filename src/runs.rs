@@ -11,6 +11,7 @@ use crate::platform::clock::now_ms;
 use crate::platform::exports::{Aborted, start_attempt};
 use crate::platform::random;
 use crate::report::desk::{Circumstances, Desk};
+use crate::rollback;
 use crate::run::limits::Limits;
 use crate::run::log::Line;
 use crate::run::outcome::{Question, RunView, Status, Timing};
@@ -19,7 +20,7 @@ use crate::store::db::Db;
 use crate::store::ledger as ledger_table;
 use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
-use crate::store::{approvals, followed, journal};
+use crate::store::{approvals, dispatches, followed, journal};
 use crate::tools;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -135,6 +136,8 @@ pub fn order(
         claim: None,
         parent: None,
         package: None,
+        service: None,
+        segment: None,
     })
 }
 
@@ -240,7 +243,7 @@ pub async fn get(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<Stri
     } else {
         questions_of(db, id, now).await?
     };
-    Ok(view_of(&row, lines.as_deref(), None, &questions, now))
+    Ok(view_of(&row, lines.as_deref(), None, None, &questions, now))
 }
 
 /// What people have to answer for a run that waits for them.
@@ -294,38 +297,79 @@ pub struct Page<'a> {
     pub status: Option<&'a str>,
 }
 
+/// What a page asks for.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) limit: u64,
+    pub(crate) status: Option<Status>,
+    pub(crate) cursor: Option<Cursor>,
+}
+
+impl<'a> Page<'a> {
+    /// The page that parameters of a query ask for.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_request` for one that a list does not have.
+    pub fn of(pairs: &'a [(String, String)]) -> Result<Self, Fault> {
+        let mut page = Self::default();
+        for (name, value) in pairs {
+            match name.as_str() {
+                "limit" => page.limit = Some(value),
+                "cursor" => page.cursor = Some(value),
+                "status" => page.status = Some(value),
+                _ => {
+                    let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+                    let what = "is not a parameter of this list; limit, cursor and status are";
+                    return Err(Fault::invalid(&shown, what));
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// Reads it.
+    pub(crate) fn read(&self) -> Result<Wanted, Fault> {
+        let limit = match self.limit.map(str::parse::<u64>) {
+            None => 20,
+            Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => limit,
+            Some(_) => {
+                return Err(Fault::invalid("limit", format!("must be from 1 to {MAX_PAGE}")));
+            }
+        };
+        let status = match self.status {
+            None => None,
+            Some(word) => Some(Status::parse(word).ok_or_else(|| {
+                let words: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
+                Fault::invalid("status", format!("must be one of {}", words.join(", ")))
+            })?),
+        };
+        let cursor = match self.cursor {
+            None => None,
+            Some(text) => Some(read_cursor(text).ok_or_else(|| {
+                Fault::invalid("cursor", "must be the nextCursor of the page before, unchanged")
+            })?),
+        };
+        Ok(Wanted { limit, status, cursor })
+    }
+}
+
 /// Lists a principal's runs: `{runs: [...], nextCursor?}`.
 ///
 /// # Errors
 ///
 /// `invalid_request` for a bad page; the database.
 pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, Fault> {
-    let limit = match page.limit.map(str::parse::<u64>) {
-        None => 20,
-        Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => limit,
-        Some(_) => {
-            return Err(Fault::invalid("limit", format!("must be from 1 to {MAX_PAGE}")));
-        }
-    };
-    let status = match page.status {
-        None => None,
-        Some(word) => Some(Status::parse(word).ok_or_else(|| {
-            let words: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
-            Fault::invalid("status", format!("must be one of {}", words.join(", ")))
-        })?),
-    };
-    let cursor = match page.cursor {
-        None => None,
-        Some(text) => Some(read_cursor(text).ok_or_else(|| {
-            Fault::invalid("cursor", "must be the nextCursor of the page before, unchanged")
-        })?),
-    };
+    let Wanted { limit, status, cursor } = page.read()?;
     let mut rows =
         table::list(db, principal, status, cursor.as_ref(), limit.saturating_add(1)).await?;
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = rows.len() > size;
     rows.truncate(size);
-    let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at, row.id));
+    let next = rows
+        .last()
+        .filter(|_| more)
+        .map(|row| cursor_text(&Cursor { created_at: row.created_at, id: row.id.clone() }));
     let runs: Vec<Value> = rows.iter().map(summary).collect();
     Ok(match next {
         Some(cursor) => json!({ "runs": runs, "nextCursor": cursor }),
@@ -334,7 +378,15 @@ pub async fn list(db: &Db, principal: &str, page: &Page<'_>) -> Result<String, F
     .to_string())
 }
 
-fn read_cursor(text: &str) -> Option<Cursor> {
+/// A place in a list, as a client gives it back.
+#[must_use]
+pub fn cursor_text(cursor: &Cursor) -> String {
+    format!("{}-{}", cursor.created_at, cursor.id)
+}
+
+/// Reads it.
+#[must_use]
+pub fn read_cursor(text: &str) -> Option<Cursor> {
     let (at, id) = text.split_once('-')?;
     let created_at = at.parse().ok()?;
     let known =
@@ -353,6 +405,7 @@ fn summary(row: &Row) -> Value {
         "endedAt": row.ended_at,
         "errorCode": row.error_code,
         "errorKind": row.error_kind,
+        "wakeAt": row.wake_at.filter(|_| row.ended_at.is_none()),
     })
 }
 
@@ -398,16 +451,27 @@ pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
 }
 
 async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, Fault> {
-    let fault = Fault::new(
+    let mut fault = Fault::new(
         Code::SandboxGone,
         "The sandbox of this run is gone: it gave no sign of life for 30s.",
     );
+    // Nobody knows what became of what was called and did not return; whoever asks is told so.
+    let reads = tools::reads();
+    let calls = dispatches::of_run(db, &row.id).await?;
+    let open = calls.iter().filter(|call| call.state == "called");
+    let unknown: Vec<Value> = open
+        .filter(|call| !reads.contains(&call.path.as_str()))
+        .map(|call| json!({ "n": call.n, "tool": call.path }))
+        .collect();
+    if !unknown.is_empty() {
+        fault = fault.with("effectUnknown", unknown);
+    }
     end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
 }
 
 /// Ends a run in place of an attempt that cannot any more. `taken_at`: the attempt may live, so it
 /// is ended only if its lease ran out before that time.
-async fn end_lost(
+pub(crate) async fn end_lost(
     db: &Db,
     desk: &Desk,
     id: &str,
@@ -421,7 +485,10 @@ async fn end_lost(
         return Err(fault);
     };
     let lines = table::logged(db, id).await?;
-    let response = view_of(&row, lines.as_deref(), Some(&fault), &[], now);
+    // A record that cannot be read offers nothing; the run ends all the same.
+    let plan = rollback::plan_of(db, &row.principal, id).await.unwrap_or_default();
+    let undoable = rollback::count(&plan);
+    let response = view_of(&row, lines.as_deref(), Some(&fault), undoable, &[], now);
     let kind = fault.kind().word();
     let mut statements = Vec::new();
     let mut writes_as = fence;
@@ -430,7 +497,12 @@ async fn end_lost(
         writes_as = fence.saturating_add(1);
     }
     statements.push(approvals::drop_open(id, writes_as, now));
-    statements.extend(journal::forget(id, writes_as));
+    if undoable.is_some() {
+        let until = now.saturating_add(rollback::KEPT_MS);
+        statements.push(journal::keep(id, writes_as, until));
+    } else {
+        statements.extend(journal::forget(id, writes_as));
+    }
     statements.extend(table::end(&table::Ending {
         id,
         fence: writes_as,
@@ -459,6 +531,7 @@ fn view_of(
     row: &Row,
     lines: Option<&str>,
     fault: Option<&Fault>,
+    undoable: Option<u64>,
     questions: &[Question],
     now: u64,
 ) -> String {
@@ -477,6 +550,8 @@ fn view_of(
         error: fault.map(|fault| fault.message.as_str()),
         error_details: fault.map(Fault::to_json),
         approvals: questions,
+        rollback_steps: undoable,
+        wake_at: row.wake_at.filter(|_| fault.is_none() && !status.is_final()),
         emitted: &[],
         logs: &lines,
         warnings: &[],
@@ -498,13 +573,13 @@ fn ended_as(fault: &Fault) -> Status {
 }
 
 fn surface_of(word: &str) -> Surface {
-    [Surface::Invocation, Surface::Workflow]
+    [Surface::Invocation, Surface::Workflow, Surface::Service]
         .into_iter()
         .find(|surface| surface.as_str() == word)
         .unwrap_or(Surface::Execute)
 }
 
-fn not_found(id: &str) -> Fault {
+pub(crate) fn not_found(id: &str) -> Fault {
     // The id is the caller's own text: shown back cut, never more.
     let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
     Fault::new(Code::RunNotFound, format!("There is no run {shown}."))

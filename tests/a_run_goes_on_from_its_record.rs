@@ -11,16 +11,19 @@ use simulation::{Off, history};
 fn histories_end_as_uninterrupted_ones() {
     let mut crashes = 0;
     let mut parks = 0;
-    for seed in 0..3_000 {
+    let mut sleeps = 0;
+    for seed in 0..10_000 {
         match history(seed, None) {
             Ok(counts) => {
                 crashes += counts.crashes;
                 parks += counts.parks;
+                sleeps += counts.sleeps;
             }
             Err(what) => panic!("seed {seed}: {what}"),
         }
     }
     assert!(crashes > 500 && parks > 500, "{crashes} crashes, {parks} parks");
+    assert!(sleeps > 100, "{sleeps} parks with a sleep");
 }
 
 #[test]

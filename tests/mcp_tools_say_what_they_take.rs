@@ -40,6 +40,8 @@ fn execute_says_how_a_program_looks_and_what_ends_it() {
         "Each tool takes one object and returns a value",
         "90 s of its own time",
         "waiting on tools does not count",
+        "await tools.storage.get({ key: \"a\" })",
+        "Built in: storage.get, storage.set.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -50,12 +52,15 @@ fn execute_says_how_a_program_looks_and_what_ends_it() {
 #[test]
 fn execute_names_what_is_connected_and_where_longer_work_goes() {
     let guide = Guide {
+        built_in: vec!["emit".to_owned()],
         sources: vec!["github".to_owned(), "linear".to_owned()],
         longer_work: Some("Longer work goes to workflow_run.".to_owned()),
         budget_ms: 1_500,
     };
     let text = description(&guide);
     assert!(text.contains("1500 ms of its own time"), "{text}");
+    assert!(text.contains("Built in: emit."), "{text}");
+    assert!(!text.contains("storage"), "an example of what is hidden: {text}");
     assert!(text.contains("Connected sources: github, linear."), "{text}");
     assert!(text.ends_with("Longer work goes to workflow_run."), "{text}");
 }
@@ -66,13 +71,25 @@ fn the_list_is_in_order_and_each_tool_is_whole() {
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let expected = [
         "execute",
-        "tool_search",
-        "tool_describe",
         "run_get",
         "run_list",
         "package_list",
         "package_invoke",
         "resume",
+        "tool_search",
+        "tool_describe",
+        "service_start",
+        "service_stop",
+        "service_status",
+        "run_rollback",
+        "workflow_create",
+        "workflow_run_list",
+        "workflow_cancel",
+        "schedule_put",
+        "schedule_list",
+        "schedule_pause",
+        "schedule_run",
+        "schedule_delete",
     ];
     assert_eq!(names, expected);
     for tool in &tools {
@@ -353,6 +370,6 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
         error["data"]["nextStep"]
             .as_str()
             .unwrap()
-            .contains("execute, tool_search, tool_describe, run_get, run_list, package_list, package_invoke, resume")
+            .contains("execute, run_get, run_list, package_list, package_invoke, resume, tool_search, tool_describe, service_start, service_stop, service_status, run_rollback, workflow_create, workflow_run_list, workflow_cancel, schedule_put, schedule_list, schedule_pause, schedule_run, schedule_delete")
     );
 }

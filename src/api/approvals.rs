@@ -2,8 +2,8 @@
 
 use super::{App, auth, body, json_text, streaming};
 use crate::approvals::{self, Decide};
-use crate::error::{Code, Fault};
-use worker::{Headers, Request, Response};
+use crate::error::Fault;
+use worker::{Request, Response};
 
 /// `GET /v1/approvals?state=open`.
 ///
@@ -31,38 +31,6 @@ pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
 pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "approve").await?;
     json_text(approvals::get(&app.db, &principal.name, id).await?, 200)
-}
-
-/// `GET /approvals/:id`, where an approval's link leads: how to decide. It shows nothing of the call
-/// and decides nothing, so it asks for no token; whether there is such an approval is not told.
-///
-/// # Errors
-///
-/// An id that no approval can have; when the platform cannot make a response.
-pub fn notice(req: &Request, id: &str) -> Result<Response, Fault> {
-    let is_id = id.len() <= 64 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    if !is_id {
-        return Err(Fault::new(Code::RouteNotFound, "There is no approval of this form."));
-    }
-    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
-    let place = format!("{}/v1/approvals/{id}", url.origin().ascii_serialization());
-    let text = format!(
-        "A call of a program waits for a person.\n\n\
-         Look at it:  GET {place}\n\
-         Decide it:   POST {place}\n\
-         \x20            with {{\"decision\": \"allow\"}}\n\
-         \x20            or   {{\"decision\": \"decline\", \"reason\": \"...\"}}\n\n\
-         Both want the header Authorization: Bearer <token>, of a token with the scope approve\n\
-         that belongs to the owner of the run. The admin token may not decide.\n"
-    );
-    let made = || -> worker::Result<Response> {
-        let headers = Headers::new();
-        headers.set("content-type", "text/plain; charset=utf-8")?;
-        headers.set("cache-control", "no-store")?;
-        headers.set("x-content-type-options", "nosniff")?;
-        Ok(Response::from_bytes(text.into_bytes())?.with_headers(headers))
-    };
-    made().map_err(|error| super::internal(&error.to_string()))
 }
 
 /// `POST /v1/approvals/:id`: decides, and has the run go on.

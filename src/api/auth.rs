@@ -48,10 +48,28 @@ pub async fn principal(app: &App, req: &Request) -> Result<Principal, Fault> {
     let Some(token) = header.as_deref().and_then(auth::bearer) else {
         return Err(Fault::new(Code::TokenMissing, "This resource wants a token."));
     };
+    match known(app, token).await? {
+        None => Ok(Principal::admin()),
+        Some(row) => Ok(Principal::with_scopes(&row.principal, &row.scopes)),
+    }
+}
+
+/// The id of a token, `None` for the admin's, and when it expires.
+///
+/// # Errors
+///
+/// As [`principal`].
+pub async fn of_token(app: &App, token: &str) -> Result<(Option<String>, Option<u64>), Fault> {
+    let row = known(app, token).await?;
+    Ok(row.map_or((None, None), |row| (Some(row.id), row.expires_at)))
+}
+
+/// The row of a valid token; `None` for the admin token, which has none.
+async fn known(app: &App, token: &str) -> Result<Option<tokens::Token>, Fault> {
     if let Some(admin) = &app.config.admin_token
         && auth::same(token, admin)
     {
-        return Ok(Principal::admin());
+        return Ok(None);
     }
     let invalid = || Fault::new(Code::TokenInvalid, "The token is unknown, expired or revoked.");
     let (id, secret) = auth::split(token).ok_or_else(invalid)?;
@@ -70,5 +88,5 @@ pub async fn principal(app: &App, req: &Request) -> Result<Principal, Fault> {
             }
         });
     }
-    Ok(Principal::with_scopes(&row.principal, &row.scopes))
+    Ok(Some(row))
 }

@@ -2,24 +2,26 @@
 //! checked, is [`crate::mcp`]'s.
 
 use super::streaming::{self, Framing, RunAnswer};
-use super::{App, auth, body, internal, ledger};
+use super::{App, auth, body, internal, ledger, mcp_answers};
 use crate::approvals::{self, Wait};
 use crate::attempt::Order;
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::mcp::{
-    Access, Answer, Ask, Call, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke, Read,
-    Refused, Reply, Returned, States, Stream, Tool, ToolAnswer, ToolOutcome, Word,
+    Access, Answer, Ask, Call, Change, Endpoint, Guide, Head, Headers as McpHeaders, PackageInvoke,
+    Read, Refused, Reply, Returned, ScheduleChange, States, Stream, Tool, ToolAnswer, ToolOutcome,
+    Word,
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
-use crate::run::outcome::Status;
+use crate::rollback;
 use crate::run::surface::Surface;
-use crate::runs::{self, Page, RunRequest};
+use crate::runs::{self, RunRequest};
+use crate::schedules::{self, Begun};
 use crate::store::sources as table;
-use crate::store::states;
-use crate::tools::find;
+use crate::store::{policies, states};
+use crate::tools;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -79,12 +81,23 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// What the descriptions say of this deployment, and of what the principal has connected.
+/// Where work goes that takes longer than the budget of `execute`.
+const LONGER_WORK: &str = "Longer work, and work that waits for hours or for people, goes to \
+     workflow_create({ code, params }), or from a program to workflows.create({ code, params }); follow \
+     it with workflow_run_list and run_get.";
+
+/// What the descriptions say of this deployment, and of what the principal has connected: nothing
+/// that its policy hides.
 async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
+    let policy = policies::of(&app.db, principal).await?;
+    let built_in = tools::built_in(&policy).map(str::to_owned).collect();
     let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
     sources.extend(table::names(&app.db, principal).await?);
+    // A source of which every tool is hidden is hidden, too.
+    sources.retain(|source| !policy.hides(&format!("{source}.*")));
     let budget_ms = app.config.budget_ms(Surface::Execute);
-    Ok(Guide { sources, longer_work: None, budget_ms })
+    let longer_work = app.has_workflows().then(|| LONGER_WORK.to_owned());
+    Ok(Guide { built_in, sources, longer_work, budget_ms })
 }
 
 async fn run_tool(
@@ -96,6 +109,8 @@ async fn run_tool(
 ) -> Result<Response, Fault> {
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
+        Tool::ServiceStart(start) => Some(Target::read(&start.name)),
+        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
         _ => None,
     };
     let scope = match &target {
@@ -130,12 +145,6 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::PackageList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let (limit, cursor) = (limit.as_deref(), list.cursor.as_deref());
-            let found = packages::list(&app.db, &principal.name, limit, cursor).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::PackageInvoke(invoke) => {
             let Some(Ok(target)) = target else {
                 return Err(internal("an invocation without a target"));
@@ -145,33 +154,29 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::ToolSearch(search) => {
-            let found = find::search(&app.db, &principal.name, &search).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
-        Tool::ToolDescribe(describe) => {
-            let found = find::describe(&app.db, &principal.name, &describe.path).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
-        Tool::RunGet(get) => {
-            let found = runs::get(&app.db, &app.desk, &principal.name, &get.run_id).await;
-            respond(call.reply.answer(&found.and_then(look)))
-        }
         Tool::Resume(resume) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
             let came =
                 approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
             told(streaming::look(came).await, None, call.reply)
         }
-        Tool::RunList(list) => {
-            let limit = list.limit.map(|limit| limit.to_string());
-            let page = Page {
-                limit: limit.as_deref(),
-                cursor: list.cursor.as_deref(),
-                status: list.status.map(Status::as_str),
-            };
-            let found = runs::list(&app.db, &principal.name, &page).await;
-            respond(call.reply.answer(&found.and_then(look)))
+        Tool::RunRollback(undo) => {
+            let (db, config, name) = (&app.db, &app.config, &principal.name);
+            match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
+                Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
+        }
+        Tool::ScheduleChange(ScheduleChange { name, change: Change::Run }) => {
+            match schedules::run_now(&app.hands(), &principal.name, &name, &origin).await {
+                Ok(Begun::Run(order)) => open(app, *order, asker, call.reply).await,
+                Ok(Begun::Workflow(text)) => respond(call.reply.answer(&look(text))),
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
+        }
+        tool => {
+            let answered = mcp_answers::of(app, principal, tool, &origin).await;
+            respond(call.reply.answer(&answered.and_then(look)))
         }
     }
 }
@@ -191,7 +196,15 @@ async fn invocation(
     };
     let key = invoke.idempotency_key;
     let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
-    let order = packages::order(&app.db, &app.config, principal, target, wanted, now_ms()).await?;
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        principal,
+        target,
+        (Surface::Invocation, wanted),
+        now_ms(),
+    )
+    .await?;
     Ok(Order { claim, ..order })
 }
 

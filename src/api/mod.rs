@@ -5,21 +5,28 @@
 pub mod approvals;
 pub mod auth;
 pub mod body;
+pub mod compensations;
 pub mod health;
 pub mod ledger;
 pub mod mcp;
+pub mod mcp_answers;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod schedules;
 pub mod secrets;
+pub mod services;
 pub mod sources;
 pub mod streaming;
 pub mod tokens;
+pub mod workflows;
 
 use crate::approvals::Hands;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::pages;
 use crate::platform::random;
+use crate::platform::workflows::Workflows;
 use crate::report::desk::{Circumstances, Desk};
 use crate::store::db::Db;
 use serde_json::json;
@@ -42,6 +49,12 @@ pub struct App {
 }
 
 impl App {
+    /// Whether this deployment has an engine of durable runs.
+    #[must_use]
+    pub fn has_workflows(&self) -> bool {
+        Workflows::of(&self.env).is_ok()
+    }
+
     /// What taking up a run needs.
     #[must_use]
     pub fn hands(&self) -> Hands {
@@ -50,6 +63,7 @@ impl App {
             db: Rc::clone(&self.db),
             config: Rc::clone(&self.config),
             desk: Rc::clone(&self.desk),
+            engine: Workflows::of(&self.env).ok(),
         }
     }
 }
@@ -89,6 +103,9 @@ async fn route(
     let config = Rc::new(Config::of(&env)?);
     let db = Rc::new(Db::of(&env)?);
     let app = App { env, ctx, config, db, desk: Rc::clone(desk) };
+    if pages::owns(&segments) {
+        return pages::answer(&app, req, &segments).await;
+    }
     match segments.as_slice() {
         ["mcp"] => mcp::answer(&app, req).await,
         ["v1", "runs"] => {
@@ -111,10 +128,8 @@ async fn route(
             allow(&req, &[Method::Post])?;
             approvals::resume(&app, &req, id).await
         }
-        ["approvals", id] => {
-            allow(&req, &[Method::Get])?;
-            approvals::notice(&req, id)
-        }
+        ["v1", "runs", id, "rollback"] => compensations::rollback(&app, &req, id).await,
+        ["v1", "compensations"] => compensations::list(&app, req).await,
         ["v1", "approvals"] => {
             allow(&req, &[Method::Get])?;
             approvals::list(&app, &req).await
@@ -127,51 +142,19 @@ async fn route(
                 approvals::get(&app, &req, id).await
             }
         }
-        ["v1", "policies"] => {
-            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            match req.method() {
-                Method::Put => policies::put(&app, req).await,
-                Method::Delete => policies::remove(&app, &req).await,
-                _ => policies::get(&app, &req).await,
-            }
-        }
+        ["v1", "policies"] => policies::list(&app, req).await,
         ["v1", "policies", "test"] => {
             allow(&req, &[Method::Post])?;
             policies::test(&app, req).await
         }
-        ["v1", "packages"] => {
-            allow(&req, &[Method::Get])?;
-            packages::list(&app, &req).await
-        }
-        ["v1", "packages", name] => {
-            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            packages::one(&app, req, name).await
-        }
-        ["v1", "packages", name, "versions"] if req.method() == Method::Get => {
-            packages::versions(&app, &req, name).await
-        }
-        ["v1", "packages", name, "version"] if req.method() == Method::Put => {
-            packages::point(&app, req, name).await
-        }
-        ["v1", "packages", name, export] => {
-            allow(&req, &[Method::Post])?;
-            packages::invoke(&app, req, name, export).await
-        }
+        ["v1", "packages", rest @ ..] => packages::route(&app, req, rest).await,
         ["v1", "sources" | "tools" | "secrets", ..] => {
             sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }
-        ["v1", "tokens"] => {
-            allow(&req, &[Method::Get, Method::Post])?;
-            if req.method() == Method::Post {
-                tokens::create(&app, req).await
-            } else {
-                tokens::list(&app, &req).await
-            }
-        }
-        ["v1", "tokens", id] => {
-            allow(&req, &[Method::Delete])?;
-            tokens::revoke(&app, &req, id).await
-        }
+        ["v1", "schedules", rest @ ..] => schedules::route(&app, req, rest).await,
+        ["v1", "services", rest @ ..] => services::route(&app, req, rest).await,
+        ["v1", "workflows", rest @ ..] => workflows::route(&app, req, rest).await,
+        ["v1", "tokens", rest @ ..] => tokens::route(&app, req, rest).await,
         _ => Err(nothing_at(&path)),
     }
 }
@@ -203,12 +186,12 @@ fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault
 }
 
 /// Where this deployment is reached, as the request says: of the links that it gives.
-fn origin(req: &Request) -> String {
+pub(crate) fn origin(req: &Request) -> String {
     req.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
 /// Refuses a method that the resource does not have.
-fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
+pub(crate) fn allow(req: &Request, methods: &[Method]) -> Result<(), Fault> {
     if methods.contains(&req.method()) {
         return Ok(());
     }
@@ -262,7 +245,9 @@ pub fn refusal(fault: &Fault) -> worker::Result<Response> {
         _ => {}
     }
     let body = json!({ "error": fault.to_json() }).to_string();
-    Ok(Response::from_bytes(body.into_bytes())?.with_headers(headers).with_status(fault.status()))
+    // Inside a run the answer is 200 whatever happened; a request that was refused never is.
+    let status = if fault.status() < 400 { 400 } else { fault.status() };
+    Ok(Response::from_bytes(body.into_bytes())?.with_headers(headers).with_status(status))
 }
 
 /// A fault of ours under a fresh correlation id.

@@ -1,13 +1,38 @@
 //! `/v1/packages`: save, look at, roll back and delete packages, and invoke their exports.
 
 use super::ledger::HEADER;
-use super::runs::MAX_HOLD_MS;
-use super::{App, auth, body, json_text, streaming};
+use super::{App, allow, auth, body, json_text, nothing_at, streaming};
 use crate::error::{Code, Fault};
 use crate::packages::{self, Invocation, PackageRequest, Target};
 use crate::platform::clock::now_ms;
+use crate::run::surface::Surface;
 use serde::Deserialize;
 use worker::{Method, Request, Response};
+
+/// `/v1/packages`; `segments` is what follows.
+///
+/// # Errors
+///
+/// Whatever refuses the request.
+pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Response, Fault> {
+    match segments {
+        [] => {
+            allow(&req, &[Method::Get])?;
+            list(app, &req).await
+        }
+        [name] => {
+            allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+            one(app, req, name).await
+        }
+        [name, "versions"] if req.method() == Method::Get => versions(app, &req, name).await,
+        [name, "version"] if req.method() == Method::Put => point(app, req, name).await,
+        [name, export] => {
+            allow(&req, &[Method::Post])?;
+            invoke(app, req, name, export).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
 
 /// `PUT`, `GET` and `DELETE /v1/packages/:name`.
 ///
@@ -93,7 +118,7 @@ pub async fn invoke(
     if !principal.may(&scope) {
         return Err(auth::missing(&scope));
     }
-    let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
+    let hold_ms = super::seconds(&req, "hold", app.config.hold_ms)?.unwrap_or(0);
     let empty = req.headers().get("content-length").ok().flatten().is_some_and(|is| is == "0");
     let invocation: Invocation =
         if empty { Invocation::default() } else { body::json(&mut req).await? };
@@ -101,8 +126,14 @@ pub async fn invoke(
         None => None,
         Some(key) => Some(invocation.claim(&target, HEADER, key)?),
     };
-    let order =
-        packages::order(&app.db, &app.config, &principal.name, &target, invocation, arrived_at);
+    let order = packages::order(
+        &app.db,
+        &app.config,
+        &principal.name,
+        &target,
+        (Surface::Invocation, invocation),
+        arrived_at,
+    );
     let mut order = order.await?;
     order.claim = claim;
     order.hold_ms = hold_ms;
@@ -111,7 +142,10 @@ pub async fn invoke(
 }
 
 /// The query's parameters, each at most once asked for here.
-fn query<const N: usize>(req: &Request, names: [&str; N]) -> Result<[Option<String>; N], Fault> {
+pub(super) fn query<const N: usize>(
+    req: &Request,
+    names: [&str; N],
+) -> Result<[Option<String>; N], Fault> {
     let url = req.url().map_err(|_| Fault::new(Code::InvalidRequest, "The URL cannot be read."))?;
     let mut found = [const { None }; N];
     for (name, value) in url.query_pairs().into_owned() {

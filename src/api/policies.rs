@@ -1,6 +1,6 @@
 //! `/v1/policies`: the rules that say of each call whether it is made, and a dry run of them.
 
-use super::{App, auth, body, json_text};
+use super::{App, allow, auth, body, json_text};
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
@@ -9,7 +9,7 @@ use crate::tools::find;
 use crate::tools::policy::{self, Policy, Rule, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
 
 /// Bytes of one list, as JSON.
 const MAX_BYTES: usize = 262_144;
@@ -36,52 +36,59 @@ struct Trial {
     rules: Option<Vec<Rule>>,
 }
 
-/// `GET /v1/policies`: `{all, own}`.
+/// `/v1/policies`: the lists.
 ///
 /// # Errors
 ///
-/// No scope, the database.
-pub async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
+/// Another method; no scope, a wrong rule, the database.
+pub async fn list(app: &App, req: Request) -> Result<Response, Fault> {
+    allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
+    match req.method() {
+        Method::Put => put(app, req).await,
+        Method::Delete => remove(app, &req).await,
+        _ => get(app, &req).await,
+    }
+}
+
+/// `GET /v1/policies`: `{all, own}`.
+async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
     shown(&policies::of(&app.db, &principal.name).await?)
 }
 
 /// `PUT /v1/policies`: replaces a list as a whole.
+async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
+    let principal = auth::require(app, &req, "policies").await?;
+    let wanted: Wanted = body::json(&mut req).await?;
+    replace(app, &principal, wanted.scope, &wanted.rules).await?;
+    shown(&policies::of(&app.db, &principal.name).await?)
+}
+
+/// Replaces a list as a whole.
 ///
 /// # Errors
 ///
-/// No scope, a wrong rule, the database.
-pub async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
-    let principal = auth::require(app, &req, "policies").await?;
-    let wanted: Wanted = body::json(&mut req).await?;
-    policy::check(&wanted.rules)?;
-    let of = list_of(&principal, wanted.scope)?;
-    let text =
-        serde_json::to_string(&wanted.rules).map_err(|error| Fault::invalid("rules", error))?;
+/// A wrong rule, rules for all by somebody else than the admin, the database.
+pub async fn replace(
+    app: &App,
+    principal: &Principal,
+    scope: Scope,
+    rules: &[Rule],
+) -> Result<(), Fault> {
+    policy::check(rules)?;
+    let of = list_of(principal, scope)?;
+    let text = serde_json::to_string(rules).map_err(|error| Fault::invalid("rules", error))?;
     if text.len() > MAX_BYTES {
         return Err(Fault::invalid("rules", format!("may have {MAX_BYTES} bytes at most")));
     }
     policies::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
-    shown(&policies::of(&app.db, &principal.name).await?)
+    Ok(())
 }
 
 /// `DELETE /v1/policies?scope=own`: removes a list.
-///
-/// # Errors
-///
-/// No scope, the database.
-pub async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
+async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
-    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
-    let mut scope = Scope::Own;
-    for (name, value) in url.query_pairs() {
-        scope = match (name.as_ref(), value.as_ref()) {
-            ("scope", "own") => Scope::Own,
-            ("scope", "all") => Scope::All,
-            _ => return Err(Fault::invalid("scope", "must be own or all")),
-        };
-    }
-    policies::remove(&app.db, &list_of(&principal, scope)?).await?;
+    policies::remove(&app.db, &list_of(&principal, scope_of(req)?)?).await?;
     shown(&policies::of(&app.db, &principal.name).await?)
 }
 
@@ -103,13 +110,27 @@ pub async fn test(app: &App, mut req: Request) -> Result<Response, Fault> {
     json_text(serde_json::to_string(&decision).unwrap_or_default(), 200)
 }
 
+/// Which list a query names: `?scope=own`, or `all`.
+pub(super) fn scope_of(req: &Request) -> Result<Scope, Fault> {
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let mut scope = Scope::Own;
+    for (name, value) in url.query_pairs() {
+        scope = match (name.as_ref(), value.as_ref()) {
+            ("scope", "own") => Scope::Own,
+            ("scope", "all") => Scope::All,
+            _ => return Err(Fault::invalid("scope", "must be own or all")),
+        };
+    }
+    Ok(scope)
+}
+
 /// Whose list it is. What holds for all is for whoever runs the deployment.
-fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
+pub(super) fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
     match scope {
         Scope::Own => Ok(principal.name.clone()),
         Scope::All if principal.name == "admin" => Ok(policies::ALL.to_owned()),
         Scope::All => {
-            let message = "Rules that hold for all are changed by the admin only.";
+            let message = "What holds for all is changed by the admin only.";
             Err(Fault::new(Code::ScopeMissing, message).with("scope", "policies"))
         }
     }

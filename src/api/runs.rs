@@ -7,9 +7,6 @@ use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
 use worker::{Request, Response};
 
-/// How long a live sandbox is kept for people at most, in milliseconds.
-pub(super) const MAX_HOLD_MS: u64 = 50_000;
-
 /// `POST /v1/runs?hold=`: runs a program and answers its end. Open after a second, the answer is
 /// streamed; a hang-up cancels the run.
 ///
@@ -20,7 +17,7 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let arrived_at = now_ms();
     let principal = auth::require(app, &req, "execute").await?;
     let request: RunRequest = body::json(&mut req).await?;
-    let hold_ms = super::seconds(&req, "hold", MAX_HOLD_MS)?.unwrap_or(0);
+    let hold_ms = super::seconds(&req, "hold", app.config.hold_ms)?.unwrap_or(0);
     let claim = ledger::of_header(&req, ledger::Wanted::of_run(&request))?;
     let name = &principal.name;
     let mut order = runs::order(&app.config, name, Surface::Execute, request, arrived_at)?;
@@ -60,20 +57,12 @@ pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Faul
 /// A bad page; the database.
 pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "runs").await?;
+    let pairs = page_of(req)?;
+    json_text(runs::list(&app.db, &principal.name, &Page::of(&pairs)?).await?, 200)
+}
+
+/// The parameters of a list, by name.
+pub(super) fn page_of(req: &Request) -> Result<Vec<(String, String)>, Fault> {
     let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
-    let mut page = Page::default();
-    let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-    for (name, value) in &pairs {
-        match name.as_str() {
-            "limit" => page.limit = Some(value),
-            "cursor" => page.cursor = Some(value),
-            "status" => page.status = Some(value),
-            _ => {
-                let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
-                let what = "is not a parameter of this list; limit, cursor and status are";
-                return Err(Fault::invalid(&shown, what));
-            }
-        }
-    }
-    json_text(runs::list(&app.db, &principal.name, &page).await?, 200)
+    Ok(url.query_pairs().into_owned().collect())
 }

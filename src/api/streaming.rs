@@ -19,7 +19,6 @@ use futures_util::stream::Stream;
 use futures_util::{pin_mut, select_biased};
 use serde_json::json;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll};
 use worker::{Headers, Response};
 
@@ -81,11 +80,10 @@ impl Framing for JsonFraming {
 pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
     let (hang_up, aborted) = hang_up();
     let (sender, receiver) = oneshot::channel();
-    let (ctx, db, hands) = (Rc::clone(&app.ctx), Rc::clone(&app.db), app.hands());
+    let hands = app.hands();
     let keyed = order.claim.is_some().then(|| order.run_id.clone());
-    let desk = Rc::clone(&app.desk);
     app.ctx.wait_until(async move {
-        let answer = ledger::start(&ctx, &db, &desk, &order, aborted).await;
+        let answer = ledger::start(&hands, &order, aborted).await;
         let waits = answer.as_ref().is_ok_and(|answered| runs::waits(&answered.text));
         // The caller may have left; the outcome is stored all the same.
         let _ = sender.send(answer);

@@ -1,28 +1,63 @@
 //! `/v1/tokens`: make one (its secret is shown once), list them, revoke one.
 
-use super::{App, auth as request_auth, body, internal, json_text};
-use crate::auth;
+use super::{App, allow, auth as request_auth, body, internal, json_text, nothing_at};
+use crate::auth::{self, Principal};
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::platform::random;
 use crate::store::tokens::{self, Token};
 use serde::Deserialize;
 use serde_json::json;
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
 
 /// The longest life of a token, in milliseconds: ten years, so that a slip of the pen is noticed.
 const MAX_LIFE_MS: u64 = 315_360_000_000;
 
-#[derive(Deserialize)]
+/// A token to make.
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Wanted {
-    label: String,
-    scopes: Vec<String>,
-    principal: Option<String>,
-    expires_in_ms: Option<u64>,
+pub struct Wanted {
+    /// Its owner's name for it.
+    pub label: String,
+    /// Its scopes.
+    pub scopes: Vec<String>,
+    /// Whose it is; the maker's without.
+    pub principal: Option<String>,
+    /// How long it works; for ever without.
+    pub expires_in_ms: Option<u64>,
 }
 
-/// Makes a token: `{token, id, …}`, the secret for the only time.
+/// Whether a principal may make tokens that may. Nobody hands on what it does not have; only the
+/// admin token makes approvers.
+#[must_use]
+pub fn may_hand_on(owner: &Principal, scope: &str) -> bool {
+    owner.may(scope) || owner.name == "admin"
+}
+
+/// `/v1/tokens`; `segments` is what follows.
+///
+/// # Errors
+///
+/// Whatever refuses the request.
+pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Response, Fault> {
+    match segments {
+        [] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            if req.method() == Method::Post {
+                create(app, req).await
+            } else {
+                list(app, &req).await
+            }
+        }
+        [id] => {
+            allow(&req, &[Method::Delete])?;
+            revoke(app, &req, id).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
+
+/// `POST /v1/tokens` makes a token: `{token, id, …}`, the secret for the only time.
 ///
 /// # Errors
 ///
@@ -30,6 +65,20 @@ struct Wanted {
 pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
     let owner = request_auth::require(app, &req, "tokens").await?;
     let wanted: Wanted = body::json(&mut req).await?;
+    let (token, whole) = make(app, &owner, wanted).await?;
+    let mut shown = view(&token);
+    if let Some(shown) = shown.as_object_mut() {
+        shown.insert("token".to_owned(), json!(whole));
+    }
+    json_text(shown.to_string(), 201)
+}
+
+/// Makes a token of `owner`'s: its row, and the token whole, for the only time.
+///
+/// # Errors
+///
+/// Bad input, a scope that `owner` lacks, the database.
+pub async fn make(app: &App, owner: &Principal, wanted: Wanted) -> Result<(Token, String), Fault> {
     if wanted.label.is_empty() || wanted.label.len() > 200 {
         return Err(Fault::invalid("label", "must have 1 to 200 bytes"));
     }
@@ -41,10 +90,16 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
             let what = format!("must be of {}, or invoke:name[/export]", auth::SCOPES.join(", "));
             return Err(Fault::invalid("scopes", what));
         }
-        // Nobody hands on what it does not have; only the admin token makes approvers.
-        if !owner.may(scope) && owner.name != "admin" {
+        if !may_hand_on(owner, scope) {
             return Err(request_auth::missing(scope));
         }
+    }
+    if let Some((gates, runs)) = auth::clash(&wanted.scopes) {
+        let what = format!(
+            "has {gates} beside {runs}: an agent does not change what gates it. Make two tokens, or a \
+             person's with approve"
+        );
+        return Err(Fault::invalid("scopes", what));
     }
     let principal = match wanted.principal {
         None => owner.name.clone(),
@@ -79,11 +134,7 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
         last_used_at: None,
     };
     tokens::insert(&app.db, &token).await?;
-    let mut shown = view(&token);
-    if let Some(shown) = shown.as_object_mut() {
-        shown.insert("token".to_owned(), json!(auth::join(&id, &secret)));
-    }
-    json_text(shown.to_string(), 201)
+    Ok((token, auth::join(&id, &secret)))
 }
 
 /// Lists the principal's tokens, never a secret.

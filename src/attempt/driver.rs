@@ -10,6 +10,7 @@ use super::people::People;
 use super::permit;
 use super::program::{Program, refused};
 use super::recorder::Recorder;
+use super::shift::{Shift, Why};
 use crate::code;
 use crate::config::Config;
 use crate::error::{Code, Fault};
@@ -25,7 +26,7 @@ use crate::run::outcome::Outcome;
 use crate::run::value;
 use crate::sandbox::{Host, Lost, Sandbox};
 use crate::store::db::{Db, StoreError};
-use crate::store::{approvals, followed, policies, runs};
+use crate::store::{approvals, attempts, followed, policies, runs};
 use crate::tools::policy::Policy;
 use crate::tools::{Came, Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
@@ -93,10 +94,14 @@ pub async fn run<S: Sandbox>(
         None => Memory::recall(&db, &order).await?,
     };
     let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
-    let mut attempt = Attempt::new(order, db, tools, recorder, memory, begun_at);
-    match policy {
-        Ok(policy) => attempt.policy = policy,
-        Err(error) => return attempt.end(desk, Outcome::Failed(error.into()), None).await,
+    let (policy, unread) = match policy {
+        Ok(policy) => (Rc::new(policy), None),
+        Err(error) => (Rc::default(), Some(error)),
+    };
+    let tools = tools.under(Rc::clone(&policy));
+    let mut attempt = Attempt::new(order, db, tools, policy, recorder, memory, begun_at);
+    if let Some(error) = unread {
+        return attempt.end(desk, Outcome::Failed(error.into()), None).await;
     }
     let program = match program {
         Ok(program) => program,
@@ -130,7 +135,11 @@ fn invocation_of(attempt: &Attempt) -> Result<String, Fault> {
             "logLines": limits.log_lines,
             "logLineBytes": limits.log_line_bytes,
         },
+        "service": order.service.as_ref().map(|service| json!({
+            "service": service.name, "stretch": service.stretch, "woken": service.woken,
+        })),
         "export": order.package.as_ref().map(|package| &package.export),
+        "parkMs": order.segment.as_ref().map(|segment| segment.park_ms),
     })
     .to_string();
     let head = head.strip_suffix('}').unwrap_or_default();
@@ -145,10 +154,14 @@ struct Attempt {
     run: Run,
     record: Record,
     seed: String,
-    policy: Policy,
+    policy: Rc<Policy>,
     people: People,
+    /// Of a service.
+    shift: Option<Shift>,
     /// Settlements that a replay may still report as progress.
     replayable: usize,
+    /// When it last did.
+    replayed_at: Option<u64>,
     log: Log,
     logged: usize,
     warnings: Vec<String>,
@@ -164,6 +177,7 @@ impl Attempt {
         order: Order,
         db: Rc<Db>,
         tools: Tools,
+        policy: Rc<Policy>,
         recorder: Recorder,
         memory: Memory,
         now: u64,
@@ -176,18 +190,21 @@ impl Attempt {
         };
         recorder.resume_at(seq);
         tools.recall(&journal);
+        recorder.push([attempts::began(&order.run_id, order.fence, now, order.limits.ceiling_ms)]);
         let mut people = People::default();
         people.hear(&approvals, &order.origin);
         Self {
+            shift: order.service.as_ref().map(|service| Shift::new(service, now)),
             order,
             db,
             tools: Rc::new(tools),
             recorder,
             run,
             seed,
-            policy: Policy::default(),
+            policy,
             people,
             replayable: journal.settlements(),
+            replayed_at: None,
             record: Record::resumed(journal),
             logged: lines.len(),
             log: Log::resumed(lines),
@@ -224,7 +241,8 @@ impl Attempt {
         let mut writing: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
         let mut renewing: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
         let mut polling: Fuse<LocalBoxFuture<'_, _>> = Fuse::terminated();
-        let mut renewed_at = now_ms();
+        // A service may have been asked to stop before its run had a row.
+        let mut renewed_at = if self.shift.is_some() { 0 } else { now_ms() };
         let mut polled_at = 0_u64;
         loop {
             let now = now_ms();
@@ -262,7 +280,7 @@ impl Attempt {
             pin_mut!(pause);
             let event = select_biased! {
                 arrival = arrivals.next() => match arrival {
-                    Some(arrival) => self.arrived(arrival),
+                    Some(arrival) => self.arrived(arrival, program),
                     None => Some(Event::Tick),
                 },
                 ended = evaluated => Some(self.evaluated(ended, program)),
@@ -271,8 +289,12 @@ impl Attempt {
                 written = writing => written.err().map(|error| Event::RecordLost(error.0)),
                 why = left => Some(Event::Aborted(why)),
                 lease = renewing => match lease {
-                    Ok(runs::Lease::CancelAsked) => {
-                        Some(Event::Aborted("it was asked to end".to_owned()))
+                    Ok(runs::Lease::CancelAsked) => match &mut self.shift {
+                        Some(shift) => {
+                            shift.end(Why::Asked, now_ms());
+                            None
+                        }
+                        None => Some(Event::Aborted("it was asked to end".to_owned())),
                     }
                     Ok(runs::Lease::Lost) if recorder.is_idle() => {
                         Some(Event::RecordLost("the lease is lost".to_owned()))
@@ -290,7 +312,9 @@ impl Attempt {
                 }
                 () = pause => Some(Event::Tick),
             };
+            let over = self.shift.as_mut().and_then(|shift| shift.look(now_ms()));
             let mut next = VecDeque::from_iter(event);
+            next.extend(over.map(Event::Aborted));
             while let Some(event) = next.pop_front() {
                 let commands = self.run.on(now_ms(), event);
                 if let Some(outcome) = self.obey(commands, &mut next) {
@@ -301,7 +325,7 @@ impl Attempt {
     }
 
     /// Reads a message; what the run is to be told of it.
-    fn arrived(&mut self, (text, reply): Arrival) -> Option<Event> {
+    fn arrived(&mut self, (text, reply): Arrival, program: &Program) -> Option<Event> {
         let message = match Message::read(&text) {
             Ok(message) => message,
             Err(error) => {
@@ -343,17 +367,35 @@ impl Attempt {
                 answer(reply, "{}".to_owned());
                 if message.delivered.is_some() && self.replayable > 0 {
                     self.replayable = self.replayable.saturating_sub(1);
+                    self.replayed_at = Some(now_ms());
                     return Some(Event::Replayed);
                 }
                 Some(Event::Loaded)
             }
             Kind::Done => self.step_done(message.n, message.reply.as_deref(), reply),
             Kind::Decided => {
+                if let (Some(line), Some(column)) = (message.line, message.column)
+                    && let Some(place) = program.position(line, column)
+                {
+                    let (run, fence) = (&self.order.run_id, self.order.fence);
+                    self.recorder.push([approvals::placed(run, fence, message.n, place.line)]);
+                }
                 self.people.await_decision(message.n, reply);
                 None
             }
+            Kind::Stop => {
+                match &mut self.shift {
+                    Some(shift) => shift.listens(reply),
+                    None => answer(reply, "{}".to_owned()),
+                }
+                Some(Event::Loaded)
+            }
             Kind::Quiet => {
-                self.people.quiet(now_ms().saturating_add(self.order.hold_ms), reply);
+                let segment = self.order.segment.as_ref();
+                // On any other surface no sleep parks, whatever a harness says.
+                let wake_at = segment.zip(message.until).map(|(of, until)| of.wake_at(until));
+                let until = now_ms().saturating_add(self.order.hold_ms);
+                self.people.quiet(until, wake_at, reply);
                 Some(Event::Quiet)
             }
         }

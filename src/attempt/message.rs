@@ -35,6 +35,15 @@ pub struct Message {
     /// How far a replay is.
     #[serde(default)]
     pub delivered: Option<u64>,
+    /// Where in `program.js` a call was made that a person is asked about.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// The same.
+    #[serde(default)]
+    pub column: Option<u32>,
+    /// When the first of the sleeps that it waits for ends, Unix ms.
+    #[serde(default)]
+    pub until: Option<u64>,
     /// What a step's function gave, as a reply.
     #[serde(default)]
     pub reply: Option<Box<RawValue>>,
@@ -53,10 +62,12 @@ pub enum Kind {
     Again,
     /// Whether a person has decided.
     Decided,
-    /// Only people are waited for.
+    /// Only people, or sleeps that park, are waited for.
     Quiet,
     /// There is something to tell.
     Note,
+    /// Of a service: whether it is to end.
+    Stop,
     /// A step has begun.
     Step,
     /// What a step's function gave.

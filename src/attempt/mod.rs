@@ -11,6 +11,7 @@ pub mod people;
 pub mod permit;
 pub mod program;
 pub mod recorder;
+pub mod shift;
 
 pub use driver::run;
-pub use order::{Order, PackageOrder, Parent};
+pub use order::{Order, PackageOrder, Parent, ServiceOrder};

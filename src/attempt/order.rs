@@ -1,6 +1,7 @@
 //! What an attempt is told to do: the argument of the loopback request, JSON.
 
 use crate::run::limits::Limits;
+use crate::run::segment::Segment;
 use crate::run::surface::Surface;
 use crate::store::ledger::Claim;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Order {
     /// The export of a package, in place of the program.
     #[serde(default)]
     pub package: Option<PackageOrder>,
+    /// The service of which it is a stretch.
+    #[serde(default)]
+    pub service: Option<ServiceOrder>,
     /// How long the live sandbox is kept when only people are waited for, before the run parks.
     #[serde(default)]
     pub hold_ms: u64,
@@ -46,6 +50,9 @@ pub struct Order {
     /// It goes on from the run's record; its rows and its permit are there.
     #[serde(default)]
     pub resumes: bool,
+    /// Of a durable run: how this attempt stands among its segments.
+    #[serde(default)]
+    pub segment: Option<Segment>,
 }
 
 impl Order {
@@ -70,9 +77,11 @@ impl Order {
             fence: self.fence,
             parent: self.parent.clone(),
             package: self.package.clone(),
+            service: self.service.clone(),
             hold_ms: 0,
             origin: self.origin.clone(),
             resumes: true,
+            segment: None,
         })
     }
 
@@ -100,6 +109,22 @@ pub struct Parent {
     pub run_id: String,
     /// Runs above it: 1 for one that a run of the top started.
     pub depth: u32,
+}
+
+/// A stretch of a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceOrder {
+    /// Package and service.
+    pub name: String,
+    /// Its number since the service was started, from 1.
+    pub stretch: u64,
+    /// Why it was begun: `start`, `restart` or `alarm`.
+    pub woken: String,
+    /// How long the program has to end once it is asked to.
+    pub grace_ms: u64,
+    /// When it is over.
+    pub shift_ms: u64,
 }
 
 /// An export to invoke.

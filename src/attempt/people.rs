@@ -1,4 +1,5 @@
-//! What an attempt knows of people: what they were asked, what they decided, who waits for it.
+//! What an attempt knows of people: what they were asked, what they decided, who waits for it; and of
+//! the sleeps that it may park for.
 
 use crate::run::journal::{Decision, Put};
 use crate::run::outcome::{Question, Status};
@@ -20,6 +21,8 @@ pub struct People {
     waiting: BTreeMap<u32, oneshot::Sender<String>>,
     /// The harness waits to be told to park, from this time on.
     quiet: Option<(u64, oneshot::Sender<String>)>,
+    /// When the first of the sleeps ends that the program waits for.
+    wake_at: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -137,9 +140,17 @@ impl People {
         }
     }
 
-    /// Only people are waited for; the live sandbox is kept until `until`.
-    pub fn quiet(&mut self, until: u64, quiet: oneshot::Sender<String>) {
+    /// Only people and sleeps are waited for; the live sandbox is kept until `until`, the first sleep
+    /// ends at `wake_at`.
+    pub fn quiet(&mut self, until: u64, wake_at: Option<u64>, quiet: oneshot::Sender<String>) {
         self.quiet = Some((until, quiet));
+        self.wake_at = wake_at;
+    }
+
+    /// When the run goes on by itself.
+    #[must_use]
+    pub const fn wake_at(&self) -> Option<u64> {
+        self.wake_at
     }
 
     /// Tells the harness to park if it is time; whether it did.

@@ -18,6 +18,7 @@ mod package;
 mod position;
 mod recover;
 mod refusal;
+mod result;
 mod scan;
 mod spine;
 mod survey;
@@ -86,6 +87,18 @@ pub fn prepare(source: &str, options: &Options) -> Result<Prepared, Refusal> {
     let after = format!("\n{}}}}}", form.after);
     let (module, map) = edits.apply(text, &before, &after);
     Ok(Prepared { module, warnings: form.warnings, source: source.to_owned(), map })
+}
+
+/// Where the program in `source` returns a function, as far as that can be seen without running it:
+/// such a result is refused when the program ends, however long it took. `None` also for a text that
+/// is refused as a whole.
+#[must_use]
+pub fn returned_function(source: &str) -> Option<Position> {
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let allocator = Allocator::default();
+    let recovered = recover::recover(&allocator, source).ok()?;
+    let at = result::returned_function(&recovered.tree)?;
+    Some(Position::of(source, at))
 }
 
 /// What stands before a text, on its first line. `modules` is a third parameter.

@@ -300,6 +300,27 @@ catalogue! {
         shape: "The call of {tool} is {state} already; that stands.",
         next: "Read what stands in the error's approval and run. A decision is not changed; cancel the run to stop what follows.",
     }
+    /// The package declares no such service, or it was never started.
+    ServiceNotFound = "HF_E1030" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such service",
+        shape: "The package {package} declares no service {name}; it declares {services}.",
+        next: "Look at the services of the package with GET /v1/packages/{name} or package_list; start one with service_start.",
+    }
+    /// The service is at work with other parameters.
+    ServiceStands = "HF_E1031" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The service is started already",
+        shape: "{service} is started already, with other parameters or another version.",
+        next: "Stop the service and wait for its end, then start it with what is wanted.",
+    }
+    /// No schedule of this principal has the name.
+    ScheduleNotFound = "HF_E1032" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such schedule",
+        shape: "There is no schedule {name}.",
+        next: "List the schedules with GET /v1/schedules or schedule_list.",
+    }
     /// A variable or binding is missing or wrong.
     ConfigurationInvalid = "HF_E1050" {
         ConfigurationInvalid, Ours, 503, FixConfiguration, No,
@@ -432,6 +453,13 @@ catalogue! {
         title: "Nobody decided in time",
         shape: "The approval for {tool} expired after {window}; nobody decided.",
         next: "Nobody declined it. Tell a person that a decision is needed, then run the program again.",
+    }
+    /// What a run did is not undone.
+    NotUndoable = "HF_E1209" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The run cannot be undone",
+        shape: "{run} cannot be undone: {why}.",
+        next: "Only a run that failed or was cancelled can be undone, for a week, and only calls for whose tools a compensation was declared; GET /v1/runs/:id/rollback shows them.",
     }
     /// What a client brought to go on with a call is not taken.
     StateRefused = "HF_E1405" {

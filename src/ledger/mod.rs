@@ -14,15 +14,18 @@ pub mod answer;
 pub mod key;
 pub mod request;
 
+use crate::approvals::Hands;
 use crate::attempt::Order;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{Aborted, hang_up};
-use crate::report::desk::Desk;
+use crate::rollback;
 use crate::run::outcome::Status;
+use crate::run::surface::Surface;
 use crate::runs;
 use crate::store::db::Db;
-use crate::store::ledger::{self as table, Place, Row};
+use crate::store::journal;
+use crate::store::ledger::{self as table, Claim, Place, Row};
 
 /// How often a caller looks whether the owner of its key has ended: a second in all.
 const LOOKS: u32 = 10;
@@ -50,13 +53,8 @@ pub struct Answered {
 /// # Errors
 ///
 /// As [`runs::start`]; 422 for another payload under the key; 409 while its owner is at work.
-pub async fn start(
-    ctx: &worker::Context,
-    db: &Db,
-    desk: &Desk,
-    order: &Order,
-    aborted: Aborted,
-) -> Result<Answered, Fault> {
+pub async fn start(hands: &Hands, order: &Order, aborted: Aborted) -> Result<Answered, Fault> {
+    let Hands { ctx, db, desk, .. } = hands;
     let Some(claim) = &order.claim else {
         let text = runs::start(ctx, db, desk, order, aborted).await?;
         return Ok(Answered { text, replayed: false });
@@ -69,11 +67,26 @@ pub async fn start(
             Err(fault) if fault.code == Code::IdempotencyInProgress => {}
             Err(fault) => return Err(fault),
         }
-        if let Some(text) = await_answer(db, desk, place).await? {
+        if let Some(text) = await_answer(hands, place).await? {
             return Ok(Answered { text, replayed: true });
         }
     }
     Err(in_progress(&claim.key))
+}
+
+/// The run that answers a claim, if there is one.
+///
+/// # Errors
+///
+/// The database.
+pub async fn run_of(
+    db: &Db,
+    principal: &str,
+    surface: Surface,
+    claim: &Claim,
+) -> Result<Option<String>, Fault> {
+    let row = table::find(db, Place { principal, surface, claim }).await?;
+    Ok(row.and_then(|row| row.run_id))
 }
 
 /// The fault of a key whose first request is at work.
@@ -85,7 +98,8 @@ pub fn in_progress(key: &str) -> Fault {
 }
 
 /// Waits a second for the owner of a key; `None` when the claim has come free.
-async fn await_answer(db: &Db, desk: &Desk, place: Place<'_>) -> Result<Option<String>, Fault> {
+async fn await_answer(hands: &Hands, place: Place<'_>) -> Result<Option<String>, Fault> {
+    let Hands { db, desk, .. } = hands;
     let key = &place.claim.key;
     for look in 0..LOOKS {
         if look > 0 {
@@ -106,6 +120,8 @@ async fn await_answer(db: &Db, desk: &Desk, place: Place<'_>) -> Result<Option<S
                 return stored.map(Some).ok_or_else(|| answer_lost(key, run_id));
             }
             Standing::Lost if row.answer_lost != 0 => return Err(answer_lost(key, run_id)),
+            // It goes on from its record, here: who asks again for an answer waits for it.
+            Standing::Lost if journal::survives(db, run_id).await? => hands.take_up(run_id).await,
             // Ends it in its place. That either is the answer, or gives the claim back.
             Standing::Lost | Standing::Waits => {
                 let text = runs::get(db, desk, place.principal, run_id).await?;
@@ -155,5 +171,9 @@ fn answer_lost(key: &str, run_id: &str) -> Fault {
 ///
 /// The database.
 pub async fn prune(db: &Db, retention_ms: u64) -> Result<u64, Fault> {
-    Ok(db.run(&table::prune(now_ms().saturating_sub(retention_ms))).await?)
+    let now = now_ms();
+    let before = now.saturating_sub(retention_ms);
+    // A run is not undone twice as long as it can be undone.
+    let longer = before.min(now.saturating_sub(rollback::KEPT_MS));
+    Ok(db.run(&table::prune(before, rollback::TARGET, longer)).await?)
 }

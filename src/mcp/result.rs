@@ -188,6 +188,7 @@ struct Told<'a> {
     warnings: Vec<Value>,
     logs: Vec<Value>,
     approvals: Vec<Value>,
+    rollback_steps: Option<u64>,
 }
 
 impl<'a> Told<'a> {
@@ -205,6 +206,12 @@ impl<'a> Told<'a> {
         }
         if let Some(id) = &self.id {
             let _ = write!(out, "\n\nRun: {id}");
+        }
+        if let (Some(steps), Some(id)) = (self.rollback_steps, &self.id) {
+            let _ = write!(
+                out,
+                "\n\nWhat it did can be undone by {steps} calls: call run_rollback with runId {id}."
+            );
         }
         if !self.warnings.is_empty() {
             out.push_str("\n\nWarnings:");

@@ -6,8 +6,18 @@ mod package_list;
 mod resume;
 mod run_get;
 mod run_list;
+mod run_rollback;
+mod schedule_change;
+mod schedule_list;
+mod schedule_put;
+mod service_start;
+mod service_status;
+mod service_stop;
 mod tool_describe;
 mod tool_search;
+mod workflow_cancel;
+mod workflow_create;
+mod workflow_run_list;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
@@ -15,27 +25,51 @@ pub use package_list::PackageList;
 pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
+pub use run_rollback::RunRollback;
+pub use schedule_change::{Change, ScheduleChange};
+pub use schedule_list::ScheduleList;
+pub use schedule_put::SchedulePut;
+pub use service_start::ServiceStart;
+pub use service_status::ServiceStatus;
+pub use service_stop::ServiceStop;
 pub use tool_describe::ToolDescribe;
+pub use workflow_cancel::WorkflowCancel;
+pub use workflow_create::WorkflowCreate;
+pub use workflow_run_list::WorkflowRunList;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
 use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 20] = [
     execute::NAME,
-    tool_search::NAME,
-    tool_describe::NAME,
     run_get::NAME,
     run_list::NAME,
     package_list::NAME,
     package_invoke::NAME,
     resume::NAME,
+    tool_search::NAME,
+    tool_describe::NAME,
+    service_start::NAME,
+    service_stop::NAME,
+    service_status::NAME,
+    run_rollback::NAME,
+    workflow_create::NAME,
+    workflow_run_list::NAME,
+    workflow_cancel::NAME,
+    schedule_put::NAME,
+    schedule_list::NAME,
+    schedule_change::PAUSE,
+    schedule_change::RUN,
+    schedule_change::DELETE,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guide {
+    /// The built-in tools that the principal's policy does not hide.
+    pub built_in: Vec<String>,
     /// Names of the sources the principal has connected, beside what is built in.
     pub sources: Vec<String>,
     /// One sentence: where work goes that takes longer than the budget.
@@ -64,6 +98,26 @@ pub enum Tool {
     ToolSearch(Search),
     /// Says how one is called.
     ToolDescribe(ToolDescribe),
+    /// Has a service kept at work.
+    ServiceStart(ServiceStart),
+    /// Asks a service to stop.
+    ServiceStop(ServiceStop),
+    /// Looks at services.
+    ServiceStatus(ServiceStatus),
+    /// Undoes what a run did.
+    RunRollback(RunRollback),
+    /// Starts a durable run.
+    WorkflowCreate(WorkflowCreate),
+    /// Lists durable runs.
+    WorkflowRunList(WorkflowRunList),
+    /// Ends a durable run.
+    WorkflowCancel(WorkflowCancel),
+    /// Has something run at its times.
+    SchedulePut(SchedulePut),
+    /// Looks at schedules.
+    ScheduleList(ScheduleList),
+    /// Pauses, runs or deletes a schedule.
+    ScheduleChange(ScheduleChange),
 }
 
 /// Why a call is none.
@@ -92,6 +146,26 @@ impl Tool {
             resume::NAME => Resume::read(arguments()).map(Self::Resume),
             tool_search::NAME => tool_search::read(arguments()).map(Self::ToolSearch),
             tool_describe::NAME => ToolDescribe::read(arguments()).map(Self::ToolDescribe),
+            service_start::NAME => ServiceStart::read(arguments()).map(Self::ServiceStart),
+            service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
+            service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
+            run_rollback::NAME => RunRollback::read(arguments()).map(Self::RunRollback),
+            workflow_create::NAME => WorkflowCreate::read(arguments()).map(Self::WorkflowCreate),
+            workflow_run_list::NAME => {
+                WorkflowRunList::read(arguments()).map(Self::WorkflowRunList)
+            }
+            workflow_cancel::NAME => WorkflowCancel::read(arguments()).map(Self::WorkflowCancel),
+            schedule_put::NAME => SchedulePut::read(arguments()).map(Self::SchedulePut),
+            schedule_list::NAME => ScheduleList::read(arguments()).map(Self::ScheduleList),
+            schedule_change::PAUSE => {
+                ScheduleChange::read(schedule_change::PAUSE, arguments()).map(Self::ScheduleChange)
+            }
+            schedule_change::RUN => {
+                ScheduleChange::read(schedule_change::RUN, arguments()).map(Self::ScheduleChange)
+            }
+            schedule_change::DELETE => {
+                ScheduleChange::read(schedule_change::DELETE, arguments()).map(Self::ScheduleChange)
+            }
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -107,22 +181,43 @@ impl Tool {
             Self::Resume(_) => resume::NAME,
             Self::ToolSearch(_) => tool_search::NAME,
             Self::ToolDescribe(_) => tool_describe::NAME,
+            Self::RunRollback(_) => run_rollback::NAME,
+            Self::WorkflowCreate(_) => workflow_create::NAME,
+            Self::WorkflowRunList(_) => workflow_run_list::NAME,
+            Self::WorkflowCancel(_) => workflow_cancel::NAME,
+            Self::SchedulePut(_) => schedule_put::NAME,
+            Self::ScheduleList(_) => schedule_list::NAME,
+            Self::ScheduleChange(change) => change.tool(),
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
+            Self::ServiceStart(_) => service_start::NAME,
+            Self::ServiceStop(_) => service_stop::NAME,
+            Self::ServiceStatus(_) => service_status::NAME,
         }
     }
 
-    /// The scope that a token needs for it. An invocation needs that of its export, which `execute`
-    /// covers.
+    /// The scope that a token needs for it. An invocation needs that of its export, and a service its
+    /// own, which `execute` covers.
     #[must_use]
     pub const fn scope(&self) -> &'static str {
         match self {
             Self::Execute(_)
             | Self::PackageInvoke(_)
             | Self::Resume(_)
+            | Self::RunRollback(_)
             | Self::ToolSearch(_)
-            | Self::ToolDescribe(_) => "execute",
-            Self::RunGet(_) | Self::RunList(_) => "runs",
+            | Self::ToolDescribe(_)
+            | Self::ServiceStart(_)
+            | Self::ServiceStop(_)
+            | Self::WorkflowCreate(_)
+            | Self::WorkflowCancel(_)
+            | Self::SchedulePut(_)
+            | Self::ScheduleChange(_) => "execute",
+            Self::RunGet(_)
+            | Self::RunList(_)
+            | Self::ServiceStatus(_)
+            | Self::WorkflowRunList(_)
+            | Self::ScheduleList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }
@@ -137,14 +232,26 @@ fn statuses() -> Vec<&'static str> {
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
     vec![
         execute::definition(guide),
-        tool_search::definition(),
-        tool_describe::definition(),
         run_get::definition(),
         run_list::definition(),
         package_list::definition(),
         package_invoke::definition(),
         resume::definition(),
+        tool_search::definition(),
+        tool_describe::definition(),
+        service_start::definition(),
+        service_stop::definition(),
+        service_status::definition(),
+        run_rollback::definition(),
+        workflow_create::definition(),
+        workflow_run_list::definition(),
+        workflow_cancel::definition(),
+        schedule_put::definition(),
+        schedule_list::definition(),
     ]
+    .into_iter()
+    .chain(schedule_change::definitions())
+    .collect()
 }
 
 /// Reads a definition. The files are ours and a test reads each: one that cannot be read would be

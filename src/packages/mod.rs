@@ -19,6 +19,7 @@ use crate::run::limits::Limits;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest, present};
 use crate::sandbox::warm_worker::Which;
+use crate::services;
 use crate::store::db::Db;
 use crate::store::ledger::Claim;
 use crate::store::packages::{self as table, Version};
@@ -38,6 +39,15 @@ const MAX_DESCRIPTION_BYTES: usize = 2_000;
 /// A name, of a package or an export, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
+/// Services of one package.
+const MAX_SERVICES: usize = 16;
+
+/// How long a service has to end when it is asked to, in milliseconds.
+const GRACE_MS: u64 = 10_000;
+
+/// The longest that it may ask for: a stretch ends in good order a minute before its ceiling.
+const MAX_GRACE_MS: u64 = 50_000;
+
 /// The most packages, or versions, of one page.
 const MAX_PAGE: u64 = 100;
 
@@ -50,6 +60,8 @@ pub struct PackageRequest {
     description: String,
     #[serde(default)]
     exports: BTreeMap<String, Export>,
+    #[serde(default)]
+    services: BTreeMap<String, Service>,
     budget_ms: Option<Value>,
     limits: Option<Value>,
 }
@@ -64,6 +76,29 @@ pub struct Export {
     params: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
+}
+
+/// What is declared of a service.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Service {
+    /// The export that is kept at work; the service's own name without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    export: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// How long it has to end when it is asked to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grace_ms: Option<Value>,
+}
+
+/// A service as it is begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declared {
+    /// The export.
+    pub export: String,
+    /// How long it has to end when it is asked to.
+    pub grace_ms: u64,
 }
 
 /// An export to invoke.
@@ -201,7 +236,7 @@ pub async fn save(
         let fault = Fault::new(Code::BodyTooLarge, message);
         return Err(fault.with("field", "modules").with("limit", MAX_SOURCE_BYTES));
     }
-    let mut limits = limits_of(config, None);
+    let mut limits = limits_of(config, Surface::Invocation, None);
     let budget_ms = budget(&mut limits, request.budget_ms.as_ref())?;
     if let Some(wanted) = &request.limits {
         limits.lower(wanted)?;
@@ -219,6 +254,7 @@ pub async fn save(
     if known.is_empty() {
         return Err(Fault::invalid("modules", "export nothing that could be invoked"));
     }
+    check_services(&request.services, &prepared.exports)?;
     for name in known {
         exports.entry(name.to_owned()).or_default();
     }
@@ -236,6 +272,7 @@ pub async fn save(
         name,
         description: &request.description,
         exports: &json(serde_json::to_string(&exports))?,
+        services: &json(serde_json::to_string(&request.services))?,
         budget_ms,
         limits: &request.limits.map_or_else(|| "{}".to_owned(), |limits| limits.to_string()),
         warnings: &json(serde_json::to_string(&prepared.warnings))?,
@@ -332,10 +369,78 @@ fn check_schemas(exports: &BTreeMap<String, Export>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn limits_of(config: &Config, version: Option<&Version>) -> Limits {
-    let most = config.budget_ms(Surface::Invocation);
+/// What a package declares as services must be functions that it exports.
+fn check_services(
+    services: &BTreeMap<String, Service>,
+    exports: &[code::Export],
+) -> Result<(), Fault> {
+    if services.len() > MAX_SERVICES {
+        return Err(Fault::invalid("services", format!("are over {MAX_SERVICES}")));
+    }
+    for (name, service) in services {
+        let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
+        let path = format!("services.{shown}");
+        if !is_name(name) {
+            let what = format!(
+                "is no name: it must have 1 to {MAX_NAME_BYTES} letters, digits, dashes or \
+                 underscores"
+            );
+            return Err(Fault::invalid(&path, what));
+        }
+        let export = service.export.as_ref().unwrap_or(name);
+        if !exports.iter().any(|known| known.name == *export && known.is_function) {
+            let functions = exports.iter().filter(|export| export.is_function);
+            let known: Vec<&str> = functions.map(|export| export.name.as_str()).collect();
+            let has = if known.is_empty() { "none".to_owned() } else { list_of(&known) };
+            let what = format!("must name an exported function; the modules export {has}");
+            return Err(Fault::invalid(&format!("{path}.export"), what));
+        }
+        if service.description.as_ref().is_some_and(|text| text.len() > MAX_DESCRIPTION_BYTES) {
+            let what = format!("is over {MAX_DESCRIPTION_BYTES} bytes");
+            return Err(Fault::invalid(&format!("{path}.description"), what));
+        }
+        let grace_ms = service.grace_ms.as_ref().map(Value::as_u64);
+        if grace_ms.is_some_and(|ms| !ms.is_some_and(|ms| (1..=MAX_GRACE_MS).contains(&ms))) {
+            let what = format!("must be a whole number of milliseconds from 1 to {MAX_GRACE_MS}");
+            return Err(Fault::invalid(&format!("{path}.graceMs"), what));
+        }
+    }
+    Ok(())
+}
+
+/// What a package declares of one of its services; `target` names it in an export's place.
+///
+/// # Errors
+///
+/// No such package, version or service; the database.
+pub async fn service(
+    db: &Db,
+    principal: &str,
+    target: &Target,
+    version: Option<u64>,
+) -> Result<Declared, Fault> {
+    let Target { name, export: service } = target;
+    let found = version_of(db, principal, name, version).await?;
+    let mut services: BTreeMap<String, Service> =
+        serde_json::from_str(&found.services).unwrap_or_default();
+    let Some(meant) = services.remove(service) else {
+        let known: Vec<&str> = services.keys().map(String::as_str).collect();
+        let has = if known.is_empty() { "none".to_owned() } else { list_of(&known) };
+        let message =
+            format!("The package {name} declares no service {service}; it declares {has}.");
+        let fault = Fault::new(Code::ServiceNotFound, message);
+        return Err(fault.with("package", name.as_str()).with("known", known));
+    };
+    Ok(Declared {
+        export: meant.export.unwrap_or_else(|| service.clone()),
+        grace_ms: meant.grace_ms.as_ref().and_then(Value::as_u64).unwrap_or(GRACE_MS),
+    })
+}
+
+fn limits_of(config: &Config, surface: Surface, version: Option<&Version>) -> Limits {
+    let most = config.budget_ms(surface);
     let budget = version.and_then(|version| version.budget_ms).map_or(most, |own| own.min(most));
-    let mut limits = Limits::of(Surface::Invocation).with_budget(budget);
+    let mut limits = Limits::of(surface).with_budget(budget);
     if let Some(version) = version
         && let Ok(own) = serde_json::from_str(&version.limits)
     {
@@ -371,18 +476,11 @@ pub async fn order(
     config: &Config,
     principal: &str,
     target: &Target,
-    invocation: Invocation,
+    (surface, invocation): (Surface, Invocation),
     arrived_at: u64,
 ) -> Result<Order, Fault> {
     let Target { name, export } = target;
-    let found = table::find(db, principal, name, invocation.version).await?;
-    let Some(version) = found else {
-        let Some(wanted) = invocation.version else { return Err(not_found(name)) };
-        let current =
-            table::find(db, principal, name, None).await?.ok_or_else(|| not_found(name))?;
-        let has = format!("version {}", current.version);
-        return Err(no_export(name, &format!("version {wanted}"), &[has.as_str()]));
-    };
+    let version = version_of(db, principal, name, invocation.version).await?;
     let exports = exports_of(&version)?;
     let Some(meant) = exports.get(export) else {
         let known: Vec<&str> = exports.keys().map(String::as_str).collect();
@@ -402,7 +500,7 @@ pub async fn order(
             return Err(fault.with("problems", all).with("schema", schema.clone()));
         }
     }
-    let mut limits = limits_of(config, Some(&version));
+    let mut limits = limits_of(config, surface, Some(&version));
     budget(&mut limits, invocation.budget_ms.as_ref())?;
     if let Some(wanted) = &invocation.limits {
         limits.lower(wanted)?;
@@ -414,7 +512,7 @@ pub async fn order(
         label: invocation.label,
         limits: None,
     };
-    let order = runs::order(config, principal, Surface::Invocation, request, arrived_at)?;
+    let order = runs::order(config, principal, surface, request, arrived_at)?;
     let package = PackageOrder {
         name: name.clone(),
         version: version.version,
@@ -423,6 +521,22 @@ pub async fn order(
         result: meant.result.clone(),
     };
     Ok(Order { limits, package: Some(package), ..order })
+}
+
+/// A version of a package: the one that its name points at, or `wanted`.
+async fn version_of(
+    db: &Db,
+    principal: &str,
+    name: &str,
+    wanted: Option<u64>,
+) -> Result<Version, Fault> {
+    if let Some(found) = table::find(db, principal, name, wanted).await? {
+        return Ok(found);
+    }
+    let Some(wanted) = wanted else { return Err(not_found(name)) };
+    let current = table::find(db, principal, name, None).await?.ok_or_else(|| not_found(name))?;
+    let has = format!("version {}", current.version);
+    Err(no_export(name, &format!("version {wanted}"), &[has.as_str()]))
 }
 
 fn exports_of(version: &Version) -> Result<BTreeMap<String, Export>, Fault> {
@@ -557,6 +671,7 @@ pub async fn point(db: &Db, principal: &str, name: &str, version: u64) -> Result
 /// No such package; the database.
 pub async fn delete(db: &Db, principal: &str, name: &str) -> Result<String, Fault> {
     if table::delete(db, principal, name, now_ms()).await? {
+        services::package_deleted(db, principal, name).await?;
         return Ok(json!({ "name": name, "deleted": true }).to_string());
     }
     Err(not_found(name))
@@ -571,6 +686,7 @@ fn view(version: &Version) -> Value {
         "current": version.version == version.current,
         "description": version.description,
         "exports": read(&version.exports),
+        "services": read(&version.services),
         "budgetMs": version.budget_ms,
         "limits": read(&version.limits),
         "warnings": read(&version.warnings),

@@ -5,17 +5,16 @@
 //! that waiting always ends: whoever waits, waits for runs that are at work below the same parent.
 
 use super::{Invocation, Target};
+use crate::approvals::Hands;
 use crate::attempt::{Order, Parent};
-use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::ledger;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{HangUp, hang_up};
-use crate::report::desk::Desk;
 use crate::run::outcome::{Question, Status};
+use crate::run::surface::Surface;
 use crate::run::value;
 use crate::runs::{self, present};
-use crate::store::db::Db;
 use crate::store::{followed, runs as runs_table};
 use crate::tools::{Came, Waiting, failed, unfit};
 use futures_channel::oneshot;
@@ -46,10 +45,7 @@ const MAX_DEPTH: u32 = 4;
 
 /// What one attempt needs to start others.
 pub struct Nested {
-    ctx: Rc<worker::Context>,
-    db: Rc<Db>,
-    desk: Rc<Desk>,
-    config: Rc<Config>,
+    hands: Hands,
     principal: String,
     parent: Parent,
     origin: String,
@@ -97,23 +93,20 @@ struct Ended {
     approvals: Vec<Question>,
 }
 
+fn read(arguments: &str) -> Result<Call, Fault> {
+    serde_json::from_str(arguments).map_err(|_| {
+        unfit(PATH, "wants (name, params, {idempotencyKey, version, budgetMs, label})")
+    })
+}
+
 impl Nested {
     /// For the attempt of `order`.
     #[must_use]
-    pub fn new(
-        ctx: Rc<worker::Context>,
-        db: Rc<Db>,
-        desk: Rc<Desk>,
-        config: Rc<Config>,
-        order: &Order,
-    ) -> Self {
+    pub fn new(hands: Hands, order: &Order) -> Self {
         let above = order.parent.as_ref().map_or(0, |parent| parent.depth);
         let parent = Parent { run_id: order.run_id.clone(), depth: above.saturating_add(1) };
         Self {
-            ctx,
-            db,
-            desk,
-            config,
+            hands,
             principal: order.principal.clone(),
             parent,
             origin: order.origin.clone(),
@@ -121,6 +114,15 @@ impl Nested {
             made: RefCell::default(),
             places: Places::default(),
         }
+    }
+
+    /// Refuses arguments that name no export.
+    ///
+    /// # Errors
+    ///
+    /// That.
+    pub fn check(arguments: &str) -> Result<(), Fault> {
+        Target::read(&read(arguments)?.name).map(|_| ())
     }
 
     /// Invokes an export as call `n`; its result, tagged. Parameters and result cross as plain JSON,
@@ -135,9 +137,7 @@ impl Nested {
     /// Why it was not run; what it failed with.
     pub async fn invoke(&self, n: u32, arguments: &str) -> Result<Came, Fault> {
         let arrived_at = now_ms();
-        let call: Call = serde_json::from_str(arguments).map_err(|_| {
-            unfit(PATH, "wants (name, params, {idempotencyKey, version, budgetMs, label})")
-        })?;
+        let call = read(arguments)?;
         let target = Target::read(&call.name)?;
         if let Some(child) = self.run_of(n).await? {
             return result_of(&target, &self.followed(&child).await?);
@@ -161,23 +161,30 @@ impl Nested {
             None => None,
             Some(key) => Some(invocation.claim(&target, "idempotencyKey", key)?),
         };
-        let (db, config) = (&self.db, &self.config);
-        let mut order =
-            super::order(db, config, &self.principal, &target, invocation, arrived_at).await?;
+        let (db, config) = (&self.hands.db, &self.hands.config);
+        let mut order = super::order(
+            db,
+            config,
+            &self.principal,
+            &target,
+            (Surface::Invocation, invocation),
+            arrived_at,
+        )
+        .await?;
         order.claim = claim;
         if order.claim.is_none() {
             order.run_id = self.child_id(n);
         }
         order.parent = Some(self.parent.clone());
         order.origin.clone_from(&self.origin);
-        let place = self.places.take(self.config.permit_wait_ms).await?;
+        let place = self.places.take(self.hands.config.permit_wait_ms).await?;
         let (hang_up, aborted) = hang_up();
         let (sender, receiver) = oneshot::channel();
-        let (ctx, db, desk) = (Rc::clone(&self.ctx), Rc::clone(db), Rc::clone(&self.desk));
+        let hands = self.hands.clone();
         // In `waitUntil`, so that it outlives a parent that ends for as long as it needs to be stored
         // as cancelled.
-        self.ctx.wait_until(async move {
-            let answer = ledger::start(&ctx, &db, &desk, &order, aborted).await;
+        self.hands.ctx.wait_until(async move {
+            let answer = ledger::start(&hands, &order, aborted).await;
             drop(place);
             // The parent may have ended.
             let _ = sender.send(answer);
@@ -196,11 +203,11 @@ impl Nested {
         if !again && !self.resumes {
             return Ok(None);
         }
-        if let Some(child) = followed::find(&self.db, &self.parent.run_id, n).await? {
+        if let Some(child) = followed::find(&self.hands.db, &self.parent.run_id, n).await? {
             return Ok(Some(child));
         }
         let id = self.child_id(n);
-        let known = runs_table::find(&self.db, &self.principal, &id).await?;
+        let known = runs_table::find(&self.hands.db, &self.principal, &id).await?;
         Ok(known.map(|row| row.id))
     }
 
@@ -214,7 +221,7 @@ impl Nested {
     /// The response of a run that was made before: its outcome, or what it waits for.
     async fn followed(&self, child: &str) -> Result<String, Fault> {
         loop {
-            let text = runs::get(&self.db, &self.desk, &self.principal, child).await?;
+            let text = runs::get(&self.hands.db, &self.hands.desk, &self.principal, child).await?;
             let status = serde_json::from_str::<Ended>(&text).map(|ended| ended.status);
             if !status.is_ok_and(|status| status == Status::Running.as_str()) {
                 return Ok(text);

@@ -7,3 +7,5 @@ pub mod loader;
 pub mod random;
 pub mod seal;
 pub mod thrown;
+pub mod workflows;
+pub mod zone;

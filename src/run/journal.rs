@@ -10,6 +10,7 @@ use crate::error::{Code, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Events of one run at most: a timer of 1 ms for a minute and a half.
 pub const MAX_EVENTS: usize = 100_000;
@@ -102,10 +103,21 @@ impl Call {
         self.asked
     }
 
+    /// Whether it was about to be called, and may have changed something.
+    #[must_use]
+    pub const fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// Whether its answer is what a function of the program's gives.
     #[must_use]
     pub const fn is_step(&self) -> bool {
         self.step
+    }
+
+    /// Whether a retry makes it anew: it answered, and only read, or failed.
+    fn is_retried(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| reply.fault.is_some() || !self.started)
     }
 }
 
@@ -249,6 +261,63 @@ impl Journal {
         text.push_str(&logs.to_string());
         text.push('}');
         text
+    }
+
+    /// The entries of this journal taken back to before the last call that answered and only read, or
+    /// failed: that call is made anew. With them the program time up to which the program had come.
+    /// `None` when something began after it that changes something: a program that is taken back
+    /// would do that again.
+    ///
+    /// The turn in which a program fails is not recorded, so the last answers are often there
+    /// without the events that gave them to the program; then those answers are all that is taken back.
+    #[must_use]
+    pub fn rewound(&self) -> Option<(Vec<Entry>, u64)> {
+        let numbered = || (0_u32..).zip(&self.calls);
+        let settled: BTreeSet<i64> =
+            self.events.iter().filter(|event| event.0 == Moved::Settled).map(|e| e.1).collect();
+        let unheard: BTreeSet<u32> = numbered()
+            .filter(|(n, call)| call.is_retried() && !settled.contains(&i64::from(*n)))
+            .map(|(n, _)| n)
+            .collect();
+        let (kept, again) = if unheard.is_empty() {
+            self.events.iter().enumerate().rev().find_map(|(place, event)| {
+                let n = u32::try_from(event.1).ok().filter(|_| event.0 == Moved::Settled)?;
+                let call = self.calls.get(self::place(n))?;
+                call.is_retried().then(|| (place, BTreeSet::from([n])))
+            })?
+        } else {
+            (self.events.len(), unheard)
+        };
+        let upto = u64::try_from(kept).unwrap_or(u64::MAX);
+        if self.calls.iter().any(|call| call.started && call.at > upto) {
+            return None;
+        }
+        let events: Vec<Event> = self.events.iter().take(kept).copied().collect();
+        let reached = events.last().and_then(|event| u64::try_from(event.2).ok()).unwrap_or(0);
+        let mut entries = vec![Entry::Events(events)];
+        for (n, call) in numbered().filter(|(_, call)| call.at <= upto) {
+            entries.push(Entry::Call {
+                n,
+                path: call.path.clone(),
+                args: call.args.clone(),
+                hash: call.hash.clone(),
+                at: call.at,
+                step: call.step,
+            });
+            if call.asked {
+                entries.push(Entry::Asked(n));
+            }
+            if again.contains(&n) {
+                continue;
+            }
+            if call.started {
+                entries.push(Entry::Started(n));
+            }
+            if let Some(reply) = &call.reply {
+                entries.push(Entry::Reply(n, reply.clone()));
+            }
+        }
+        Some((entries, reached))
     }
 
     fn append(&mut self, entry: &Entry) -> Result<(), Unfit> {
@@ -689,6 +758,78 @@ mod tests {
         assert_eq!(record.next(0, READ, Put::Never, || Ruling::Allow), Ok(Next::Call));
         let mut again = Record::resumed(stored(&mut record));
         assert_eq!(again.next(0, READ, Put::Never, || Ruling::Allow), Ok(Next::Call));
+    }
+
+    fn settled(record: &mut Record, n: u32, of: Reply) {
+        record.replied(n, of).unwrap();
+        let base = u64::try_from(record.journal().events()).unwrap();
+        record
+            .heard(base, vec![Event(Moved::Settled, i64::from(n), i64::from(n).saturating_add(10))])
+            .unwrap();
+    }
+
+    fn failed() -> Reply {
+        Reply { text: "{\"error\":{}}".to_owned(), fault: Some(Fault::new(Code::ToolFailed, "no")) }
+    }
+
+    #[test]
+    fn a_program_is_taken_back_to_before_the_call_that_failed() {
+        let mut record = Record::default();
+        for n in 0..3 {
+            issued(&mut record, n).unwrap();
+            record.next(n, EFFECT, Put::Never, || Ruling::Allow).unwrap();
+            settled(&mut record, n, if n == 2 { failed() } else { reply("{\"value\":1}") });
+        }
+        let (entries, reached) = record.journal().rewound().unwrap();
+        let lines: Vec<_> = entries.iter().map(Entry::write).collect();
+        let back = Journal::read(&lines.join("\n")).unwrap();
+        assert_eq!((back.events(), back.calls().len(), reached), (2, 3, 11));
+        assert!(back.calls()[1].reply.is_some());
+        let mut again = Record::resumed(back);
+        assert_eq!(again.next(2, EFFECT, Put::Never, || Ruling::Allow), Ok(Next::Call));
+    }
+
+    #[test]
+    fn a_read_after_which_nothing_began_is_made_again() {
+        let mut record = Record::default();
+        issued(&mut record, 0).unwrap();
+        record.next(0, READ, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 0, reply("{\"value\":1}"));
+        let (entries, _) = record.journal().rewound().unwrap();
+        assert_eq!(entries.len(), 2, "{entries:?}");
+    }
+
+    #[test]
+    fn answers_that_the_program_failed_on_are_all_that_is_taken_back() {
+        let mut record = Record::default();
+        issued(&mut record, 0).unwrap();
+        record.next(0, EFFECT, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 0, reply("{\"value\":1}"));
+        for (n, nature) in [(1, READ), (2, EFFECT), (3, EFFECT)] {
+            issued(&mut record, n).unwrap();
+            record.next(n, nature, Put::Never, || Ruling::Allow).unwrap();
+            let of = if n == 3 { failed() } else { reply("{\"value\":1}") };
+            record.replied(n, of).unwrap();
+        }
+        let (entries, _) = record.journal().rewound().unwrap();
+        let lines: Vec<_> = entries.iter().map(Entry::write).collect();
+        let back = Journal::read(&lines.join("\n")).unwrap();
+        let answered: Vec<bool> = back.calls().iter().map(|call| call.reply.is_some()).collect();
+        assert_eq!(answered, [true, false, true, false]);
+        assert_eq!(back.events(), 1);
+    }
+
+    #[test]
+    fn nothing_that_changed_something_is_done_again_by_a_retry() {
+        let mut record = Record::default();
+        issued(&mut record, 0).unwrap();
+        record.next(0, READ, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 0, reply("{\"value\":1}"));
+        issued(&mut record, 1).unwrap();
+        record.next(1, EFFECT, Put::Never, || Ruling::Allow).unwrap();
+        settled(&mut record, 1, reply("{\"value\":1}"));
+        assert_eq!(record.journal().rewound(), None);
+        assert_eq!(Journal::default().rewound(), None);
     }
 
     #[test]

@@ -66,7 +66,13 @@ impl Limits {
             log_bytes: 65_536,
             log_lines: 1_000,
             log_line_bytes: 8_192,
-            dispatches: 256,
+            // Of a durable run all its segments count together; a service looks at something every
+            // second for its ten minutes.
+            dispatches: match surface {
+                Surface::Workflow => 2_048,
+                Surface::Service => 1_000,
+                Surface::Execute | Surface::Invocation => 256,
+            },
             in_flight: 32,
             // The budget is wall-clock time of which compute is a part; the platform allows 5 min.
             cpu_ms: budget_ms.min(300_000),

@@ -287,6 +287,12 @@ impl Run {
         &self.warnings
     }
 
+    /// When the program could start; `None` before.
+    #[must_use]
+    pub const fn loaded_at(&self) -> Option<u64> {
+        self.clock.loaded_at
+    }
+
     /// Where the time went, for a request that arrived at `arrived_at`.
     #[must_use]
     pub fn timing(&self, arrived_at: u64, now: u64) -> Timing {

@@ -11,6 +11,7 @@ pub mod limits;
 pub mod log;
 pub mod machine;
 pub mod outcome;
+pub mod segment;
 pub mod surface;
 pub mod value;
 pub mod watchdog;

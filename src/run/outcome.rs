@@ -16,7 +16,7 @@ pub enum Outcome {
     Failed(Fault),
     /// The caller left or asked for the end.
     Cancelled(Fault),
-    /// Not an end: the attempt is over, the run waits for people.
+    /// Not an end: the attempt is over, the run waits, for people or for its time.
     Parked,
 }
 
@@ -150,6 +150,13 @@ pub struct RunView<'a> {
     /// The questions that people have to answer; only while it waits for them.
     #[serde(skip_serializing_if = "<[Question]>::is_empty")]
     pub approvals: &'a [Question],
+    /// Calls that would undo what it did: `POST /v1/runs/:id/rollback` makes them. Left out where there
+    /// are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback_steps: Option<u64>,
+    /// When it goes on by itself, Unix ms; only while it waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wake_at: Option<u64>,
     /// What the program emitted for the person, in plain form; left out when it emitted nothing.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub emitted: &'a [Box<RawValue>],

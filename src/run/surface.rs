@@ -12,6 +12,8 @@ pub enum Surface {
     Invocation,
     /// One step of a durable run.
     Workflow,
+    /// One stretch of a service.
+    Service,
 }
 
 impl Surface {
@@ -22,6 +24,7 @@ impl Surface {
             Self::Execute => "execute",
             Self::Invocation => "invocation",
             Self::Workflow => "workflow",
+            Self::Service => "service",
         }
     }
 
@@ -31,7 +34,7 @@ impl Surface {
     pub const fn budget_ms(self) -> u64 {
         match self {
             Self::Execute => 90_000,
-            Self::Invocation => 300_000,
+            Self::Invocation | Self::Service => 300_000,
             Self::Workflow => 270_000,
         }
     }

@@ -523,7 +523,7 @@ fn escape(node: &Node<'_>, out: &mut String) {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Bytes as padded base64.
+/// Bytes as Base64, padded.
 #[must_use]
 pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));

@@ -3,3 +3,9 @@
 declare module "program.js" {
   export default function program(guard: object, runtime: object): () => unknown;
 }
+
+// What a program of ours (src/rollback.js) imports.
+declare module "holdfast:runtime" {
+  export const params: any;
+  export const tools: any;
+}

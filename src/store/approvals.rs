@@ -54,6 +54,19 @@ pub fn ask(asking: &Asking<'_>) -> Statement {
     )
 }
 
+/// Where in the program a question was put. The first word stands.
+#[must_use]
+pub fn placed(run: &str, fence: u64, n: u32, line: u32) -> Statement {
+    sql!(
+        "UPDATE approvals SET line = COALESCE(line, ?4) WHERE run_id = ?1 AND n = ?3
+           AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2)",
+        run,
+        fence,
+        u64::from(n),
+        u64::from(line)
+    )
+}
+
 /// The run has heard of the decision.
 #[must_use]
 pub fn used(run: &str, fence: u64, n: u32) -> Statement {
@@ -122,6 +135,8 @@ pub struct Row {
     pub decided_at: Option<u64>,
     /// Whether the run has heard of it.
     pub used: u64,
+    /// Where in the program it was put, from 1.
+    pub line: Option<u64>,
 }
 
 impl Row {
@@ -177,7 +192,7 @@ pub async fn of_run(db: &Db, run: &str, now: u64) -> Result<Vec<Row>, StoreError
     db.run(&expire).await?;
     let statement = sql!(
         "SELECT id, run_id, n, path, arguments, rule, state, for_run, reason, decided_by,
-                created_at, expires_at, decided_at, used
+                created_at, expires_at, decided_at, used, line
          FROM approvals WHERE run_id = ?1 ORDER BY n LIMIT 10000",
         run
     );
@@ -192,7 +207,7 @@ pub async fn of_run(db: &Db, run: &str, now: u64) -> Result<Vec<Row>, StoreError
 pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, run_id, n, path, arguments, rule, state, for_run, reason, decided_by,
-                created_at, expires_at, decided_at, used
+                created_at, expires_at, decided_at, used, line
          FROM approvals WHERE id = ?1 AND principal = ?2",
         id,
         principal
@@ -213,7 +228,7 @@ pub async fn list(
 ) -> Result<Vec<Row>, StoreError> {
     let statement = sql!(
         "SELECT id, run_id, n, path, arguments, rule, state, for_run, reason, decided_by,
-                created_at, expires_at, decided_at, used
+                created_at, expires_at, decided_at, used, line
          FROM approvals WHERE principal = ?1 AND state = ?2
          ORDER BY created_at DESC, id DESC LIMIT ?3",
         principal,
@@ -221,6 +236,25 @@ pub async fn list(
         limit
     );
     db.all(&statement).await
+}
+
+/// How many of a principal's questions nobody has answered.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn waiting(db: &Db, principal: &str, now: u64) -> Result<u64, StoreError> {
+    #[derive(Deserialize)]
+    struct Count {
+        n: u64,
+    }
+    let statement = sql!(
+        "SELECT COUNT(*) AS n FROM approvals
+         WHERE principal = ?1 AND state = 'open' AND expires_at > ?2",
+        principal,
+        now
+    );
+    Ok(db.first::<Count>(&statement).await?.map_or(0, |row| row.n))
 }
 
 /// A decision of a person.

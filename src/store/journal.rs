@@ -3,6 +3,7 @@
 use super::db::{Db, Statement, StoreError};
 use super::permits::Permits;
 use super::runs::LEASE_MS;
+use crate::run::outcome::Status;
 use crate::sql;
 use serde::Deserialize;
 
@@ -109,19 +110,35 @@ pub async fn text(db: &Db, run: &str) -> Result<(String, u64), StoreError> {
     }
 }
 
-/// Ends an attempt without ending its run.
+/// Puts a journal in the place of the one that is stored: whole lines of text.
 #[must_use]
-pub fn park(run: &str, fence: u64) -> Statement {
-    sql!(
-        "UPDATE runs SET status = 'waiting_approval', lease_until = 0
-         WHERE id = ?1 AND fence = ?2 AND status = 'running'",
+pub fn rewrite(run: &str, fence: u64, text: &str) -> Vec<Statement> {
+    let mut statements = vec![sql!(
+        "DELETE FROM journal WHERE run_id = ?1
+           AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
         run,
         fence
+    )];
+    statements.extend(append(run, fence, 0, text));
+    statements
+}
+
+/// Ends an attempt without ending its run, which goes on by itself at `wake_at`.
+#[must_use]
+pub fn park(run: &str, fence: u64, status: Status, wake_at: Option<u64>) -> Statement {
+    sql!(
+        "UPDATE runs SET status = ?3, lease_until = 0, wake_at = ?4
+         WHERE id = ?1 AND fence = ?2 AND status = 'running'",
+        run,
+        fence,
+        status.as_str(),
+        wake_at
     )
 }
 
 /// Takes a run up for one more attempt: it waits and somebody decided, or a run has ended that it
-/// waited for, or its attempt is lost and people were asked before. Gives the fence of the attempt that begins. `None`: there is nothing to do, another was first, or no permit is free.
+/// waited for, or its attempt is lost and somebody comes back for it. Gives the fence of the attempt
+/// that begins. `None`: there is nothing to do, another was first, or no permit is free.
 ///
 /// # Errors
 ///
@@ -139,14 +156,15 @@ pub async fn claim(
     let lost = sql!(
         "UPDATE recordings SET losses = losses + 1
          WHERE run_id = ?1 AND EXISTS (SELECT 1 FROM runs
-           WHERE id = ?1 AND status = 'running' AND lease_until < ?2)",
+           WHERE id = ?1 AND status = 'running' AND lease_until < ?2
+             AND surface <> 'workflow')",
         run,
         now
     );
     db.run(&lost).await?;
     let statement = sql!(
         "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?3
-         WHERE id = ?1
+         WHERE id = ?1 AND surface <> 'workflow'
            AND (status = 'waiting_approval' AND (EXISTS (SELECT 1 FROM approvals
                   WHERE run_id = ?1 AND used = 0
                     AND (state IN ('allowed', 'declined', 'expired') OR expires_at <= ?2))
@@ -155,7 +173,8 @@ pub async fn claim(
                     AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled'))))
              OR status = 'running' AND lease_until < ?2
                 AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
-                  OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1))
+                  OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
+                  OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0))
                 AND EXISTS (SELECT 1 FROM recordings WHERE run_id = ?1 AND losses <= ?4))
            AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2) < ?5
          RETURNING fence",
@@ -203,7 +222,8 @@ pub async fn input(db: &Db, run: &str) -> Result<Option<(String, String)>, Store
 }
 
 /// Runs that somebody decided about and nobody took up, those whose run they waited for has ended, and
-/// those that people were asked about and whose attempt is lost; at most `limit`.
+/// those whose attempt is lost and that somebody comes back for: people were asked, or it answers a
+/// key. At most `limit`.
 ///
 /// # Errors
 ///
@@ -220,7 +240,8 @@ pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, S
          UNION
          SELECT r.id FROM runs r WHERE r.status = 'running' AND r.lease_until < ?2
            AND (EXISTS (SELECT 1 FROM approvals a WHERE a.run_id = r.id)
-             OR EXISTS (SELECT 1 FROM followed f WHERE f.run_id = r.id))
+             OR EXISTS (SELECT 1 FROM followed f WHERE f.run_id = r.id)
+             OR EXISTS (SELECT 1 FROM ledger l WHERE l.run_id = r.id AND l.answer_lost = 0))
          UNION
          SELECT r.id FROM runs r JOIN followed f ON f.run_id = r.id AND f.heard = 0
            JOIN runs c ON c.id = f.child_id
@@ -244,12 +265,56 @@ pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
         losses: u64,
     }
     let statement = sql!(
-        "SELECT losses FROM recordings
-         WHERE run_id = ?1 AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
-           OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1))",
+        "SELECT CASE WHEN EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1) THEN 0
+                ELSE losses END AS losses
+         FROM recordings
+         WHERE run_id = ?1
+           AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
+             OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
+             OR EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1)
+             OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0))",
         run
     );
+    // A workflow's attempts are counted by itself.
     Ok(db.first::<Losses>(&statement).await?.is_some_and(|row| row.losses < MAX_LOSSES))
+}
+
+/// Keeps the record of a run that ended until a time, so that what it did can be undone.
+#[must_use]
+pub fn keep(run: &str, fence: u64, until: u64) -> Statement {
+    sql!(
+        "UPDATE recordings SET keep_until = ?3
+         WHERE run_id = ?1
+           AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
+        run,
+        fence,
+        until
+    )
+}
+
+/// Records that one pruning removes. The schedule comes again in a minute.
+const PRUNE_AT_ONCE: u64 = 50;
+
+/// Forgets the records whose time is over.
+#[must_use]
+pub fn prune(now: u64) -> [Statement; 2] {
+    // The journals first: the second finds the same records again.
+    [
+        sql!(
+            "DELETE FROM journal WHERE run_id IN (
+               SELECT run_id FROM recordings WHERE keep_until IS NOT NULL AND keep_until < ?1
+               ORDER BY keep_until LIMIT ?2)",
+            now,
+            PRUNE_AT_ONCE
+        ),
+        sql!(
+            "DELETE FROM recordings WHERE run_id IN (
+               SELECT run_id FROM recordings WHERE keep_until IS NOT NULL AND keep_until < ?1
+               ORDER BY keep_until LIMIT ?2)",
+            now,
+            PRUNE_AT_ONCE
+        ),
+    ]
 }
 
 /// Forgets what a run that has ended is never run again from.

@@ -122,17 +122,20 @@ pub fn lose_answer(run_id: &str) -> Statement {
     sql!("UPDATE ledger SET answer_lost = 1 WHERE run_id = ?1", run_id)
 }
 
-/// Removes keys that were claimed before `before`, never one whose run has not ended.
+/// Removes keys that were claimed before `before`, those of `target` only before `longer`; never one
+/// whose run has not ended.
 #[must_use]
-pub fn prune(before: u64) -> Statement {
+pub fn prune(before: u64, target: &str, longer: u64) -> Statement {
     sql!(
         "DELETE FROM ledger WHERE (principal, surface, target, key) IN (
            SELECT l.principal, l.surface, l.target, l.key
            FROM ledger l LEFT JOIN runs r ON r.id = l.run_id
-           WHERE l.claimed_at < ?1
+           WHERE l.claimed_at < ?1 AND (l.target <> ?3 OR l.claimed_at < ?4)
              AND (r.status IS NULL OR r.status IN ('completed', 'failed', 'cancelled'))
            ORDER BY l.claimed_at LIMIT ?2)",
         before,
-        PRUNE_AT_ONCE
+        PRUNE_AT_ONCE,
+        target,
+        longer
     )
 }

@@ -17,6 +17,8 @@ pub struct Saving<'a> {
     pub description: &'a str,
     /// JSON by name.
     pub exports: &'a str,
+    /// JSON by name.
+    pub services: &'a str,
     /// The budget, when it is below the surface's own.
     pub budget_ms: Option<u64>,
     /// JSON.
@@ -44,6 +46,8 @@ pub struct Version {
     pub description: String,
     /// JSON by name.
     pub exports: String,
+    /// JSON by name.
+    pub services: String,
     /// The budget, when it is below the surface's own.
     pub budget_ms: Option<u64>,
     /// JSON.
@@ -82,8 +86,8 @@ pub async fn save(db: &Db, saving: &Saving<'_>) -> Result<u64, StoreError> {
         ),
         sql!(
             "INSERT INTO package_versions (principal, name, version, description, exports, budget_ms,
-               limits, warnings, hash, created_at)
-             SELECT ?1, ?2, version, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+               limits, warnings, hash, created_at, services)
+             SELECT ?1, ?2, version, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
              FROM packages WHERE principal = ?1 AND name = ?2",
             principal,
             name,
@@ -93,7 +97,8 @@ pub async fn save(db: &Db, saving: &Saving<'_>) -> Result<u64, StoreError> {
             saving.limits,
             saving.warnings,
             saving.hash,
-            saving.now
+            saving.now,
+            saving.services
         ),
     ];
     for (kind, text) in [("sources", saving.sources), ("modules", saving.modules)] {
@@ -136,7 +141,7 @@ pub async fn find(
     version: Option<u64>,
 ) -> Result<Option<Version>, StoreError> {
     let statement = sql!(
-        "SELECT v.name, v.version, v.description, v.exports, v.budget_ms, v.limits, v.warnings,
+        "SELECT v.name, v.version, v.description, v.exports, v.services, v.budget_ms, v.limits, v.warnings,
                 v.hash, v.created_at, p.version AS current
          FROM packages p JOIN package_versions v
            ON v.principal = p.principal AND v.name = p.name AND v.version = COALESCE(?3, p.version)
@@ -160,7 +165,7 @@ pub async fn list(
     limit: u64,
 ) -> Result<Vec<Version>, StoreError> {
     let statement = sql!(
-        "SELECT v.name, v.version, v.description, v.exports, v.budget_ms, v.limits, v.warnings,
+        "SELECT v.name, v.version, v.description, v.exports, v.services, v.budget_ms, v.limits, v.warnings,
                 v.hash, v.created_at, p.version AS current
          FROM packages p JOIN package_versions v
            ON v.principal = p.principal AND v.name = p.name AND v.version = p.version
@@ -186,7 +191,7 @@ pub async fn versions(
     limit: u64,
 ) -> Result<Vec<Version>, StoreError> {
     let statement = sql!(
-        "SELECT v.name, v.version, v.description, v.exports, v.budget_ms, v.limits, v.warnings,
+        "SELECT v.name, v.version, v.description, v.exports, v.services, v.budget_ms, v.limits, v.warnings,
                 v.hash, v.created_at, p.version AS current
          FROM packages p JOIN package_versions v ON v.principal = p.principal AND v.name = p.name
          WHERE p.principal = ?1 AND p.name = ?2 AND p.version IS NOT NULL AND v.version < ?3

@@ -43,7 +43,8 @@ pub struct Beginning<'a> {
     pub now: u64,
 }
 
-/// The rows of a run that begins, if a permit is free: the run's own row is the permit.
+/// The rows of a run that begins, if a permit is free: the run's own row is the permit. A stretch of a
+/// service that was stopped meanwhile begins as one that is asked to end.
 /// `joined_at`: when it took its place in line; whoever of its principal joined earlier goes first.
 ///
 /// Both can be written twice: an id is never another run's.
@@ -57,10 +58,13 @@ pub fn begin(
         sql!(
             "INSERT INTO runs
                (id, principal, surface, status, label, budget_ms, created_at, fence, lease_until,
-                parent_id)
-             SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?13
+                parent_id, cancel_asked)
+             SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?13,
+                CASE WHEN ?3 = 'service' THEN (SELECT wanted = 'stopped' FROM services
+                  WHERE run_id = ?1) ELSE 0 END
              WHERE ?13 IS NOT NULL
-                OR (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?9
+                OR (?3 <> 'service' OR EXISTS (SELECT 1 FROM services WHERE run_id = ?1))
+               AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?9
                       AND parent_id IS NULL) < ?10
                AND (SELECT COUNT(*) FROM runs WHERE principal = ?2 AND status = 'running'
                       AND lease_until > ?9 AND parent_id IS NULL) < ?11
@@ -209,6 +213,8 @@ pub enum Lease {
 pub struct Row {
     /// Its id.
     pub id: String,
+    /// Whose it is.
+    pub principal: String,
     /// Where it stands.
     pub status: String,
     /// Where it came from.
@@ -229,6 +235,8 @@ pub struct Row {
     pub error_code: Option<String>,
     /// Kind of its error.
     pub error_kind: Option<String>,
+    /// When it goes on by itself.
+    pub wake_at: Option<u64>,
 }
 
 /// A principal's run. Somebody else's run gives the same answer as none.
@@ -238,8 +246,8 @@ pub struct Row {
 /// When D1 cannot be read or the row is not valid.
 pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
-        "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+        "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1 AND principal = ?2",
         id,
         principal
@@ -254,8 +262,8 @@ pub async fn find(db: &Db, principal: &str, id: &str) -> Result<Option<Row>, Sto
 /// As [`find`].
 pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
     let statement = sql!(
-        "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+        "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
+                error_code, error_kind, wake_at
          FROM runs WHERE id = ?1",
         id
     );
@@ -287,8 +295,8 @@ pub async fn list(
     let (at, id) = cursor.map_or((u64::MAX >> 11, "~"), |c| (c.created_at, c.id.as_str()));
     let statement = match status {
         None => sql!(
-            "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+            "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence,
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -297,8 +305,8 @@ pub async fn list(
             limit
         ),
         Some(status) => sql!(
-            "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence,
-                    lease_until, error_code, error_kind
+            "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence,
+                    lease_until, error_code, error_kind, wake_at
              FROM runs WHERE principal = ?1 AND status = ?5 AND (created_at, id) < (?2, ?3)
              ORDER BY created_at DESC, id DESC LIMIT ?4",
             principal,
@@ -347,8 +355,8 @@ pub async fn logged(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
 /// When D1 cannot be read.
 pub async fn lost(db: &Db, now: u64, limit: u64) -> Result<Vec<Row>, StoreError> {
     let statement = sql!(
-        "SELECT id, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
-                error_code, error_kind
+        "SELECT id, principal, status, surface, label, budget_ms, created_at, ended_at, fence, lease_until,
+                error_code, error_kind, wake_at
          FROM runs WHERE status = 'running' AND lease_until < ?1 ORDER BY lease_until LIMIT ?2",
         now,
         limit

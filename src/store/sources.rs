@@ -63,6 +63,8 @@ pub struct Tool {
 pub struct Brief {
     /// Its path.
     pub path: String,
+    /// What the upstream knows it by.
+    pub key: String,
     /// Its source.
     pub source: String,
     /// The beginning of what it does.
@@ -179,9 +181,10 @@ pub fn write(place: Place<'_>, owner: &str, tools: &str) -> [Statement; 3] {
         ),
         sql!(
             "INSERT INTO tool_words (rowid, owner, path, words, description)
-             SELECT t.id, ?5, t.path, e.value ->> 'words', t.description
-             FROM json_each(?4) e
-             JOIN tools t ON t.principal = ?1 AND t.path = e.value ->> 'path' AND t.generation = ?3
+             SELECT t.id, ?5, t.path, json_each.value ->> 'words', t.description
+             FROM json_each(?4)
+             JOIN tools t ON t.principal = ?1 AND t.path = json_each.value ->> 'path'
+               AND t.generation = ?3
              WHERE t.source = ?2",
             place.principal,
             place.name,
@@ -468,7 +471,7 @@ pub async fn search(
     most: u64,
 ) -> Result<Vec<Brief>, StoreError> {
     let statement = sql!(
-        "SELECT t.path, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
+        "SELECT t.path, t.key, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
          FROM tool_words w
          JOIN tools t ON t.id = w.rowid
          JOIN sources s ON s.principal = t.principal AND s.name = t.source
@@ -495,7 +498,7 @@ pub async fn page(
 ) -> Result<Vec<Brief>, StoreError> {
     let statement = match source {
         Some(source) => sql!(
-            "SELECT t.path, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
+            "SELECT t.path, t.key, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
              FROM sources s
              JOIN tools t ON t.principal = ?1 AND t.source = ?2 AND t.generation = s.generation
              WHERE s.principal = ?1 AND s.name = ?2 AND t.path > ?3 ORDER BY t.path LIMIT ?4",
@@ -505,7 +508,7 @@ pub async fn page(
             most,
         ),
         None => sql!(
-            "SELECT t.path, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
+            "SELECT t.path, t.key, t.source, SUBSTR(t.description, 1, 400) AS description, t.hints
              FROM tools t
              JOIN sources s ON s.principal = t.principal AND s.name = t.source
              WHERE t.principal = ?1 AND t.path > ?2 AND t.generation = s.generation

@@ -4,7 +4,7 @@
 use super::import::{Imported, LeftOut, Listed};
 use super::naming::{self, Upstream};
 use super::source::{Brought, Connected, Later, Reach, Settings, Source as _};
-use super::words;
+use super::{find, ranking};
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
@@ -293,7 +293,7 @@ impl Hands {
         put: bool,
     ) -> Result<(), Fault> {
         let Read { brought, paths } = read;
-        let [principal, source] = words::owners(place.principal, place.name);
+        let [principal, source] = find::owners(place.principal, place.name);
         let owner = format!("{principal} {source}");
         let mut chunk = String::new();
         for (tool, path) in brought.imported.tools.iter().zip(&paths) {
@@ -433,16 +433,14 @@ fn bytes_of(tool: &Listed) -> usize {
 /// A tool as a row of the table, JSON. Schemas are put in as they are.
 fn row_of(tool: &Listed, path: &str) -> String {
     let group = tool.group.as_deref().unwrap_or_default();
-    let mut words = words::split(&format!("{group} {} {path}", tool.name));
-    words.sort_unstable();
-    words.dedup();
+    let words = ranking::indexed(&format!("{group} {} {path}", tool.name));
     let head = json!({
         "path": path,
         "key": tool.key,
         "description": beginning(&tool.description, DESCRIPTION_BYTES),
         "hints": tool.hints,
         "plan": tool.plan,
-        "words": words.join(" "),
+        "words": words,
     })
     .to_string();
     let head = head.strip_suffix('}').unwrap_or_default();
@@ -526,7 +524,7 @@ mod tests {
         let row = row_of(&tool("listForOrg", r#"{"b":1.0,"a":2}"#), "gh.repos.listForOrg");
         assert!(row.ends_with(r#","parameters":{"b":1.0,"a":2},"result":null}"#), "{row}");
         let read: Value = serde_json::from_str(&row).unwrap();
-        assert_eq!(read["words"], "for gh list org repos");
+        assert_eq!(read["words"], "repos list for org gh repos list for org");
         assert_eq!(read["plan"], json!({ "kind": "mcp", "tool": "listForOrg" }));
     }
 

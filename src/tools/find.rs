@@ -1,10 +1,11 @@
 //! Finding tools: `search` and `describe`, for programs, MCP clients and HTTP alike. The database selects
-//! some 200 by their words, [`super::words`] ranks them; the catalogue is never loaded whole.
+//! some 200 by their words, [`super::ranking`] ranks them; the catalogue is never loaded whole.
 
 use super::calls::declared;
 use super::import::Hints;
 use super::policy::{Action, Declared, Policy};
-use super::{BUILT_IN, not_found, unfit, words};
+use super::ranking::{self, Candidate};
+use super::{BUILT_IN, not_found_but, typescript, unfit};
 use crate::error::Fault;
 use crate::store::db::Db;
 use crate::store::policies;
@@ -12,6 +13,7 @@ use crate::store::sources::{self as table, Brief};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// The dispatches.
 pub const SEARCH: &str = "search";
@@ -33,6 +35,9 @@ const DESCRIPTION_BYTES: usize = 240;
 
 /// Letters by which tools are looked for when a path is misspelt.
 const LETTERS: usize = 3;
+
+/// Bytes of a declaration in TypeScript: some 4,000 tokens of a model.
+const TYPESCRIPT_BYTES: usize = 16_384;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -62,6 +67,31 @@ struct BuiltIn {
 fn built_in() -> Vec<BuiltIn> {
     // The file is ours and a test reads it.
     serde_json::from_str(include_str!("built_in.json")).unwrap_or_default()
+}
+
+/// The words of the index that stand for whose a tool is: the principal's, and the source's.
+#[must_use]
+pub fn owners(principal: &str, source: &str) -> [String; 2] {
+    let word = |letter: char, text: &str| {
+        let hash = crate::hex::encode(&Sha256::digest(text.as_bytes()));
+        // The last letter keeps the stemmer from taking the end for one of a word.
+        format!("{letter}{}x", hash.chars().take(24).collect::<String>())
+    };
+    [word('p', principal), word('s', &format!("{principal}\n{source}"))]
+}
+
+/// The query of FTS5 for `expression` among the tools of a principal, or of one of its sources.
+fn of_owner(principal: &str, source: Option<&str>, expression: &str) -> String {
+    let [of_principal, of_source] = owners(principal, source.unwrap_or_default());
+    let owner = if source.is_some() { of_source } else { of_principal };
+    format!("owner : \"{owner}\" AND {{path words description}} : ({expression})")
+}
+
+fn candidates(tools: &[Brief]) -> Vec<Candidate<'_>> {
+    tools
+        .iter()
+        .map(|tool| Candidate { path: &tool.path, name: &tool.key, description: &tool.description })
+        .collect()
 }
 
 /// A list of tools that fit, the best first: `{tools, cursor?}`, plain JSON.
@@ -107,26 +137,23 @@ async fn ranked(
             .and_then(|place| place.parse::<usize>().ok())
             .ok_or_else(|| unfit(SEARCH, "cursor is none of this search"))?,
     };
-    let asked = words::of_query(&search.query);
-    let mut found = match words::query(principal, source, &asked, None) {
-        Some(query) => table::search(db, principal, &query, SELECTED).await?,
+    let mut found = match ranking::match_expression(&search.query) {
+        Some(expression) => {
+            let query = of_owner(principal, source, &expression);
+            table::search(db, principal, &query, SELECTED).await?
+        }
         None => Vec::new(),
     };
     if source.is_none() {
-        found.extend(built_in().into_iter().map(Brief::from).filter(|tool| meets(tool, &asked)));
+        found.extend(built_in().into_iter().map(Brief::from));
     }
     found.retain(|tool| !policy.hides(&tool.path));
-    words::rank(&search.query, &mut found);
-    let more = found.len() > from.saturating_add(limit);
-    let page = found.into_iter().skip(from).take(limit).collect();
+    let order = ranking::rank(&search.query, &candidates(&found));
+    let more = order.len() > from.saturating_add(limit);
+    let page = order.into_iter().skip(from).take(limit);
+    let page = page.filter_map(|place| found.get(place).cloned()).collect();
     let cursor = more.then(|| format!("rank-{}", from.saturating_add(limit)));
     Ok((page, cursor))
-}
-
-/// Whether a tool has one of the words.
-fn meets(tool: &Brief, asked: &[String]) -> bool {
-    let known = words::split(&format!("{} {}", tool.path, tool.description));
-    asked.iter().any(|word| known.iter().any(|known| known.starts_with(word.as_str())))
 }
 
 async fn listed(
@@ -168,6 +195,7 @@ async fn listed(
 impl From<BuiltIn> for Brief {
     fn from(tool: BuiltIn) -> Self {
         Self {
+            key: tool.path.clone(),
             path: tool.path,
             source: String::new(),
             description: tool.description,
@@ -233,7 +261,7 @@ pub async fn describe(db: &Db, principal: &str, path: &str) -> Result<String, Fa
         None => table::tool(db, principal, path).await?,
     };
     let Some(tool) = found.filter(|tool| !policy.hides(&tool.path)) else {
-        return Err(not_found(path, &nearest(db, principal, &policy, path).await?));
+        return Err(not_found_but(path, nearest(db, principal, &policy, path).await?));
     };
     let hints: Hints = serde_json::from_str(&tool.hints).unwrap_or_default();
     let declares = declared(hints);
@@ -242,7 +270,7 @@ pub async fn describe(db: &Db, principal: &str, path: &str) -> Result<String, Fa
         "description": tool.description,
         "effect": effect(declares),
         "asks": asks(&policy, path, declares),
-        "typescript": typescript(&tool),
+        "typescript": declaration(&tool),
     });
     if let Some(members) = described.as_object_mut()
         && !tool.source.is_empty()
@@ -253,11 +281,14 @@ pub async fn describe(db: &Db, principal: &str, path: &str) -> Result<String, Fa
 }
 
 /// The argument and the result as TypeScript.
-fn typescript(tool: &table::Tool) -> String {
-    format!("{} {}", tool.parameters, tool.result.as_deref().unwrap_or("unknown"))
+fn declaration(tool: &table::Tool) -> String {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let result = tool.result.as_deref().map(read);
+    let (path, parameters) = (&tool.path, read(&tool.parameters));
+    typescript::declaration(path, "", &parameters, result.as_ref(), TYPESCRIPT_BYTES)
 }
 
-/// Paths that may be meant by one that no tool has: candidates for [`super::names::nearest`].
+/// At most three paths that may be meant by one that no tool has, the likeliest first.
 ///
 /// # Errors
 ///
@@ -268,17 +299,23 @@ pub async fn nearest(
     policy: &Policy,
     path: &str,
 ) -> Result<Vec<String>, Fault> {
-    let asked = words::split(path);
-    let query = words::query(principal, None, &asked, Some(LETTERS));
-    let mut found = match query {
-        Some(query) => table::search(db, principal, &query, SELECTED).await?,
-        None => Vec::new(),
+    let stems: Vec<String> = ranking::words(path)
+        .iter()
+        .map(|word| format!("\"{}\"*", word.chars().take(LETTERS).collect::<String>()))
+        .collect();
+    let mut found = if stems.is_empty() {
+        Vec::new()
+    } else {
+        let query = of_owner(principal, None, &stems.join(" OR "));
+        table::search(db, principal, &query, SELECTED).await?
     };
     // A slip within the first letters: the neighbours in the order of paths.
     let group = path.rsplit_once('.').map_or(path, |(group, _)| group);
     found.extend(table::page(db, principal, None, group, SELECTED / 2).await?);
+    found.extend(built_in().into_iter().map(Brief::from));
     found.retain(|tool| !policy.hides(&tool.path));
-    Ok(found.into_iter().map(|tool| tool.path).collect())
+    let near = ranking::nearest(path, &candidates(&found), 3);
+    Ok(near.into_iter().map(str::to_owned).collect())
 }
 
 /// What a path's tool declares; built-in ones included.
@@ -321,6 +358,7 @@ mod tests {
     fn the_outlook_is_told_in_one_word() {
         let tool = Brief {
             path: "a.b".to_owned(),
+            key: "b".to_owned(),
             source: "a".to_owned(),
             description: "é".repeat(200),
             hints: r#"{"destructive":true}"#.to_owned(),

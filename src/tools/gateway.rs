@@ -6,11 +6,10 @@
 //! secret that it was shown is taken out again.
 
 use super::egress::HostRules;
-use super::exchange::{Place, Request};
+use super::exchange::{Place, Request, Response};
 use super::secret::{Opened, Scrubber};
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
-use crate::run::value::encode_base64;
 use crate::tools::retry;
 use futures_util::StreamExt as _;
 use url::Url;
@@ -160,44 +159,20 @@ fn with_secrets(
     secrets: &[(Place, Opened)],
     scrubber: &mut Scrubber,
 ) -> Result<Request, Fault> {
-    let mut hop = request.clone();
     let mut url = url.clone();
     url.set_fragment(None);
+    let mut hop = Request { url: url.clone().into(), ..request.clone() };
     for (place, secret) in secrets {
         secret.grants.admit(&secret.name, place, &url).map_err(|fault| fault.with("tool", tool))?;
         scrubber.learn(secret.text());
-        let text = secret.text();
-        match place {
-            Place::Header { name, before } => put(&mut hop, name, format!("{before}{text}")),
-            Place::Basic => {
-                put(&mut hop, "authorization", format!("Basic {}", encode_base64(text.as_bytes())));
-            }
-            Place::Cookie { name } => {
-                let own = format!("{name}={text}");
-                let known = hop.headers.iter_mut().find(|(name, _)| name == "cookie");
-                match known {
-                    Some((_, value)) => *value = format!("{value}; {own}"),
-                    None => hop.headers.push(("cookie".to_owned(), own)),
-                }
-            }
-            Place::Query { name } => {
-                let kept: Vec<(String, String)> = url
-                    .query_pairs()
-                    .filter(|(known, _)| known != name)
-                    .map(|(name, value)| (name.into_owned(), value.into_owned()))
-                    .collect();
-                url.query_pairs_mut().clear().extend_pairs(kept).append_pair(name, text);
-            }
-        }
+        hop.put(place, secret.text()).map_err(|why| {
+            let message = format!("The secret {} cannot go there: {why}.", secret.name);
+            Fault::new(Code::SecretNotAllowed, message)
+                .with("tool", tool)
+                .with("secret", secret.name.as_str())
+        })?;
     }
-    hop.url = url.into();
     Ok(hop)
-}
-
-fn put(request: &mut Request, name: &str, value: String) {
-    let name = name.to_ascii_lowercase();
-    request.headers.retain(|(known, _)| *known != name);
-    request.headers.push((name, value));
 }
 
 fn made(request: &Request) -> Result<worker::Request, String> {
@@ -232,6 +207,12 @@ impl Incoming {
     pub fn media(&self) -> String {
         let given = self.header("content-type").unwrap_or_default();
         given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The answer, with the body that was read of it.
+    #[must_use]
+    pub fn with_body<'a>(&'a self, body: &'a [u8]) -> Response<'a> {
+        Response { status: self.status, headers: &self.headers, body }
     }
 
     /// The next piece of the body, secrets still in it: whoever puts pieces together scrubs the
@@ -304,7 +285,7 @@ pub fn host_of(url: &Url) -> &str {
     url.host_str().unwrap_or_default()
 }
 
-fn refused(tool: &str, url: &Url, reason: &str) -> Fault {
+pub(super) fn refused(tool: &str, url: &Url, reason: &str) -> Fault {
     let host = host_of(url);
     Fault::new(Code::HostNotAllowed, format!("{host} may not be called: {reason}."))
         .with("tool", tool)

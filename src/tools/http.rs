@@ -4,6 +4,7 @@
 //! A body is text, or bytes where it is not UTF-8. A header may be a secret that was granted to the
 //! source `http`: `{secret: "name", before: "Bearer "}`. Its value is put in by the gateway.
 
+use super::egress::HostRules;
 use super::exchange::{Place, Request};
 use super::gateway::{self, Passage};
 use super::{Caller, unfit, vault};
@@ -46,6 +47,20 @@ struct Reference {
 struct Head {
     headers: Vec<(String, String)>,
     secrets: Vec<(Place, String)>,
+}
+
+/// Refuses arguments of which no request would be made.
+///
+/// # Errors
+///
+/// Unfit arguments, a host that is not allowed.
+pub fn check(rules: &HostRules, arguments: &str) -> Result<(), Fault> {
+    let arguments: Arguments = serde_json::from_str(arguments).map_err(|error| {
+        unfit(TOOL, error.to_string().split(" at line ").next().unwrap_or_default())
+    })?;
+    let url = Url::parse(&arguments.url)
+        .map_err(|error| unfit(TOOL, format!("url is not a URL ({error})")))?;
+    rules.admit(&url).map_err(|reason| gateway::refused(TOOL, &url, &reason))
 }
 
 /// Makes the request.

@@ -9,6 +9,8 @@ use super::exchange::Place;
 use super::{graphql, openapi};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use url::Url;
 
 /// A description, read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -101,6 +103,37 @@ pub struct Server {
     pub variables: Vec<Variable>,
 }
 
+impl Server {
+    /// The URL with its variables put in, made whole from where the description came from.
+    ///
+    /// # Errors
+    ///
+    /// Which variable may not have its value, or what is no URL of HTTP.
+    pub fn url(
+        &self,
+        chosen: &BTreeMap<String, String>,
+        description: Option<&Url>,
+    ) -> Result<Url, String> {
+        let mut text = self.url.clone();
+        for Variable { name, default, one_of } in &self.variables {
+            let value = chosen.get(name).unwrap_or(default);
+            if !one_of.is_empty() && !one_of.contains(value) {
+                return Err(format!("{name} must be one of {}, not {value}", one_of.join(", ")));
+            }
+            text = text.replace(&format!("{{{name}}}"), value);
+        }
+        let url = match description {
+            Some(base) => base.join(&text),
+            None => Url::parse(&text),
+        };
+        let url = url.map_err(|error| format!("{text} is no URL ({error})"))?;
+        if !matches!(url.scheme(), "http" | "https") || text.contains('{') {
+            return Err(format!("{text} is no URL of http or https"));
+        }
+        Ok(url)
+    }
+}
+
 /// A variable of a server's URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -157,3 +190,43 @@ impl std::fmt::Display for Unreadable {
 }
 
 impl std::error::Error for Unreadable {}
+
+#[cfg(test)]
+mod tests {
+    //! Where a service is reached.
+
+    use super::*;
+
+    #[test]
+    fn a_servers_url_is_made_whole() {
+        let server = |url: &str| Server {
+            url: url.into(),
+            description: None,
+            variables: vec![Variable {
+                name: "region".into(),
+                default: "eu".into(),
+                one_of: vec!["eu".into(), "us".into()],
+            }],
+        };
+        let from = Url::parse("https://example.com/docs/openapi.json").unwrap();
+        let us = BTreeMap::from([("region".to_owned(), "us".to_owned())]);
+        let told = |url: &str, chosen: &BTreeMap<String, String>| {
+            server(url).url(chosen, Some(&from)).map(String::from)
+        };
+        assert_eq!(
+            told("https://{region}.x.io/v1", &BTreeMap::new()),
+            Ok("https://eu.x.io/v1".into())
+        );
+        assert_eq!(told("https://{region}.x.io", &us), Ok("https://us.x.io/".into()));
+        assert_eq!(told("/v1", &us), Ok("https://example.com/v1".into()));
+        assert_eq!(told("v1", &us), Ok("https://example.com/docs/v1".into()));
+        let other = BTreeMap::from([("region".to_owned(), "mars".to_owned())]);
+        assert_eq!(
+            told("https://{region}.x.io", &other),
+            Err("region must be one of eu, us, not mars".into()),
+        );
+        assert!(told("ftp://x.io", &us).is_err());
+        assert!(told("https://x.io/{unknown}", &us).is_err());
+        assert!(server("/v1").url(&us, None).is_err());
+    }
+}

@@ -3,7 +3,9 @@
 //! Every tool takes one object and gives one value, both as tagged JSON. What a tool fails with
 //! is a [`Fault`]; what the program sees of it is made in one place ([`reply_of`]).
 
+pub mod alarm;
 pub mod calls;
+pub mod compensation;
 pub mod connect;
 pub mod egress;
 pub mod emit;
@@ -17,6 +19,7 @@ pub mod names;
 pub mod naming;
 pub mod openapi;
 pub mod policy;
+pub mod ranking;
 pub mod retry;
 pub mod schema;
 pub mod secret;
@@ -24,8 +27,9 @@ pub mod service;
 pub mod source;
 pub mod storage;
 pub mod turns;
+pub mod typescript;
 pub mod vault;
-pub mod words;
+pub mod yaml;
 
 use crate::config::Config;
 use crate::error::{Code, Fault};
@@ -34,10 +38,10 @@ use crate::run::journal::Journal;
 use crate::run::outcome::Question;
 use crate::run::value;
 use crate::store::db::Db;
-use crate::store::policies;
 use crate::tools::calls::Sources;
-use crate::tools::policy::Declared;
+use crate::tools::policy::{Declared, Policy};
 use crate::tools::source::Later;
+use crate::workflows::program::{self, Maker};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -80,7 +84,9 @@ pub struct Tools {
     config: Rc<Config>,
     service: Option<service::Service>,
     nested: Option<Nested>,
+    workflows: Option<Maker>,
     sources: Sources,
+    policy: Rc<Policy>,
     caller: Caller,
     emitted: emit::Emitted,
 }
@@ -91,6 +97,7 @@ pub(crate) const BUILT_IN: &[(&str, bool)] = &[
     ("emit", true),
     ("http.fetch", false),
     (find::SEARCH, true),
+    ("service.alarm", false),
     ("storage.delete", false),
     ("storage.get", true),
     ("storage.list", true),
@@ -117,7 +124,17 @@ impl Tools {
         let sources =
             Sources::of(Rc::clone(&db), Rc::clone(&config), Later::of(ctx), &caller.principal);
         let emitted = emit::Emitted::default();
-        Ok(Self { db, config, service, nested: None, sources, caller, emitted })
+        Ok(Self {
+            db,
+            config,
+            service,
+            nested: None,
+            workflows: None,
+            sources,
+            policy: Rc::default(),
+            caller,
+            emitted,
+        })
     }
 
     /// The same, and packages can be invoked.
@@ -126,27 +143,57 @@ impl Tools {
         Self { nested: Some(nested), ..self }
     }
 
+    /// The same, under a policy: what it blocks whatever the arguments is not named to the program.
+    #[must_use]
+    pub fn under(self, policy: Rc<Policy>) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The same, and workflows can be created.
+    #[must_use]
+    pub fn with_workflows(self, workflows: Maker) -> Self {
+        Self { workflows: Some(workflows), ..self }
+    }
+
     /// Whether a path has to be looked up before a call of it is decided about.
     #[must_use]
     pub fn is_to_prepare(&self, path: &str) -> bool {
-        !BUILT_IN.iter().any(|(name, _)| *name == path) && path != nested::PATH
+        !is_built_in(path) && !Maker::has(path) && (path != nested::PATH || self.nested.is_none())
     }
 
-    /// Looks a tool up and holds the arguments against what it takes.
+    /// Looks a tool up and holds the arguments against what it takes. What only a service binding
+    /// knows is found when it is called.
     ///
     /// # Errors
     ///
-    /// Arguments that do not fit; the database.
+    /// Arguments that do not fit, no such tool; the database.
     pub async fn prepare(&self, path: &str, arguments: &str) -> Result<(), Fault> {
-        self.sources.prepare(path, arguments).await
+        self.sources.prepare(path, arguments).await?;
+        if self.service.is_none() && self.sources.known(path).is_none() {
+            return Err(self.unknown(path).await?);
+        }
+        Ok(())
+    }
+
+    /// Refuses a call of a built-in tool that would not be made, before anybody is asked about it.
+    ///
+    /// # Errors
+    ///
+    /// Unfit arguments, a host that is not allowed.
+    pub fn check(&self, path: &str, arguments: &str) -> Result<(), Fault> {
+        match path {
+            "http.fetch" => http::check(&self.config.http_hosts, arguments),
+            nested::PATH if self.nested.is_some() => Nested::check(arguments),
+            _ if path.starts_with("storage.") => storage::check(path, arguments),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a call of `path` only reads, so that it need not be written down before it is made. Of a
     /// source's tool it is known once it is prepared.
     #[must_use]
     pub fn only_reads(&self, path: &str) -> bool {
-        BUILT_IN.iter().any(|(name, reads)| *name == path && *reads)
-            || self.sources.known(path).is_some_and(|tool| tool.reads())
+        reads().contains(&path) || self.sources.known(path).is_some_and(|tool| tool.reads())
     }
 
     /// What a tool says of itself. A service says nothing.
@@ -177,6 +224,7 @@ impl Tools {
     #[must_use]
     pub fn is_repeatable(&self, path: &str) -> bool {
         self.only_reads(path)
+            || Maker::has(path)
             || self.nested.is_some() && path == nested::PATH
             || self.sources.known(path).is_some_and(|tool| tool.repeatable())
     }
@@ -195,6 +243,7 @@ impl Tools {
             "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
             "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
             "http.fetch" => http::fetch(&self.db, &self.config, &self.caller, arguments).await,
+            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).await,
             find::SEARCH => {
                 let wanted: find::Search = read(path, arguments)?;
                 let found = find::search(&self.db, &self.caller.principal, &wanted).await?;
@@ -205,8 +254,12 @@ impl Tools {
                 let found = find::describe(&self.db, &self.caller.principal, &wanted.path).await?;
                 tagged(path, &found)
             }
+            _ if Maker::has(path) => match &self.workflows {
+                Some(workflows) => workflows.call(n, path, arguments).await,
+                None => return Err(self.unknown(path).await?),
+            },
             nested::PATH if self.nested.is_some() => {
-                let Some(nested) = &self.nested else { return Err(not_found(path, &[])) };
+                let Some(nested) = &self.nested else { return Err(self.unknown(path).await?) };
                 match nested.invoke(n, arguments).await? {
                     Came::Back(answer) => Ok(answer),
                     waits @ Came::Waits(_) => return Ok(waits),
@@ -217,7 +270,9 @@ impl Tools {
                     let bytes = self.caller.answer_bytes;
                     self.sources.call(&tool, arguments, bytes, &|_| {}).await
                 }
-                (None, Some(service)) => service.call(path, arguments, &self.caller).await?,
+                (None, Some(service)) => {
+                    service.call(path, arguments, &self.caller, &self.policy).await?
+                }
                 (None, None) => Err(self.unknown(path).await?),
             },
         }?;
@@ -235,9 +290,8 @@ impl Tools {
     }
 
     async fn unknown(&self, path: &str) -> Result<Fault, Fault> {
-        let policy = policies::of(&self.db, &self.caller.principal).await?;
-        let near = find::nearest(&self.db, &self.caller.principal, &policy, path).await?;
-        Ok(not_found(path, &near))
+        let near = find::nearest(&self.db, &self.caller.principal, &self.policy, path).await?;
+        Ok(not_found_but(path, near))
     }
 }
 
@@ -261,21 +315,41 @@ fn tagged(path: &str, plain: &str) -> Result<String, Fault> {
 /// What a tool says of itself, as far as that is known without asking its source.
 #[must_use]
 pub fn declared(path: &str) -> Declared {
-    let reads = BUILT_IN.iter().any(|(name, reads)| *name == path && *reads);
-    if reads { Declared::ReadOnly } else { Declared::Unknown }
+    if reads().contains(&path) { Declared::ReadOnly } else { Declared::Unknown }
 }
 
 /// The built-in tools whose calls only read.
 #[must_use]
 pub fn reads() -> Vec<&'static str> {
-    BUILT_IN.iter().filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
+    let built_in = BUILT_IN.iter().chain(&program::PATHS);
+    built_in.filter(|(_, reads)| *reads).map(|(name, _)| *name).collect()
 }
 
-/// No tool has the name; the nearest of those that exist are named.
+/// The built-in tools that a policy does not hide.
+pub fn built_in(policy: &Policy) -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).filter(|name| !policy.hides(name))
+}
+
+fn is_built_in(path: &str) -> bool {
+    BUILT_IN.iter().any(|(name, _)| *name == path)
+}
+
+/// No tool has the name; the nearest of those that exist are named, but for those that are hidden.
 #[must_use]
-pub fn not_found(path: &str, others: &[String]) -> Fault {
-    let known = BUILT_IN.iter().map(|(name, _)| *name).chain(others.iter().map(String::as_str));
-    let near = names::nearest(path, known, 3);
+pub fn not_found(path: &str, others: &[String], policy: &Policy) -> Fault {
+    let others = program::PATHS
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(others.iter().map(String::as_str))
+        .filter(|name| !policy.hides(name));
+    let known = built_in(policy).map(|name: &str| name).chain(others);
+    let near = names::nearest(path, known, 3).into_iter().map(str::to_owned).collect();
+    not_found_but(path, near)
+}
+
+/// No tool has the name; those that may be meant.
+#[must_use]
+pub fn not_found_but(path: &str, near: Vec<String>) -> Fault {
     let message = if near.is_empty() {
         format!("There is no tool {path}.")
     } else {
@@ -298,6 +372,22 @@ pub fn failed(path: &str, name: Option<&str>, message: &str, code: Option<&str>)
     Fault::new(Code::ToolFailed, format!("{path}: {said}{suffix}"))
         .with("tool", path)
         .with("thrown", Value::Object(thrown))
+}
+
+/// What a service answered to a tool's call, or what it failed with.
+///
+/// # Errors
+///
+/// `tool_failed`, with what the service said as the error's `data`.
+pub fn answered(path: &str, answer: Result<String, exchange::ToolError>) -> Result<String, Fault> {
+    answer.map_err(|error| {
+        let mut fault = failed(path, Some(error.name), &error.message, error.code.as_deref());
+        let data = serde_json::from_str::<Value>(&error.data).unwrap_or_default();
+        if let Some(thrown) = fault.details.get_mut("thrown").and_then(Value::as_object_mut) {
+            thrown.insert("data".to_owned(), data);
+        }
+        fault
+    })
 }
 
 /// Arguments that do not fit; `what` names the path in the arguments.

@@ -40,6 +40,7 @@ const RESERVED_SOURCES: &[&str] = &[
     "schedules",
     "search",
     "secrets",
+    "service",
     "services",
     "sleep",
     "sources",

@@ -382,7 +382,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// Whether a pattern names a tool.
-fn fits(pattern: &str, path: &str) -> bool {
+pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('.');
     let mut wanted = pattern.split('.').peekable();
     while let Some(want) = wanted.next() {
@@ -527,6 +527,24 @@ mod tests {
             (json!([{ "pattern": "c", "action": "block" }]), Declared::ReadOnly, (allow, allow)),
         ] {
             assert_eq!(outlook(list.clone(), declares), expected, "{list}");
+        }
+    }
+
+    #[test]
+    fn what_is_blocked_whatever_the_arguments_is_hidden() {
+        let hides =
+            |list: Value, path: &str| Policy { own: rules(list), ..Policy::default() }.hides(path);
+        let when = json!([{ "at": "/to", "equals": 1 }]);
+        for (list, path, expected) in [
+            (json!([{ "pattern": "a.b", "action": "block" }]), "a.b", true),
+            (json!([{ "pattern": "a.b", "action": "block" }]), "a.c", false),
+            (json!([{ "pattern": "a.b", "action": "ask" }]), "a.b", false),
+            (json!([{ "pattern": "a.b", "action": "block", "when": when }]), "a.b", false),
+            (json!([{ "pattern": "a.*", "action": "block" }]), "a.*", true),
+            (json!([{ "pattern": "*", "action": "block" }]), "a.*", true),
+            (json!([{ "pattern": "a.b", "action": "block" }]), "a.*", false),
+        ] {
+            assert_eq!(hides(list.clone(), path), expected, "{list} {path}");
         }
     }
 

@@ -6,6 +6,7 @@
 //! `{"error": {name?, message, code?}}`, values in the codec's tagged form. An RPC call cannot be
 //! aborted: a call that is stopped runs on in the other Worker, and nobody hears its answer.
 
+use super::policy::Policy;
 use super::{Caller, failed, names, not_found};
 use crate::error::{Code, Fault};
 use crate::platform::thrown::{Thrown, required};
@@ -92,11 +93,12 @@ impl Service {
         path: &str,
         arguments: &str,
         caller: &Caller,
+        policy: &Policy,
     ) -> Result<Result<String, Fault>, Fault> {
         let context = context(caller);
         if !self.has(path, &context).await.map_err(|thrown| lost(path, &thrown))? {
             let names = self.names.borrow().clone().unwrap_or_default();
-            return Err(not_found(path, &names));
+            return Err(not_found(path, &names, policy));
         }
         let asked = self.binding.call(path, arguments, &context);
         let answer = settled(asked).await.map_err(|thrown| lost(path, &thrown))?;

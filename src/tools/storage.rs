@@ -76,10 +76,9 @@ pub async fn set(db: &Db, caller: &Caller, arguments: &str) -> Result<String, Fa
 ///
 /// Unfit arguments; the database.
 pub async fn list(db: &Db, caller: &Caller, arguments: &str) -> Result<String, Fault> {
-    let List { prefix, limit, cursor } = read("storage.list", arguments)?;
-    if !(1..=MAX_PAGE).contains(&limit) {
-        return Err(unfit("storage.list", format!("limit must be from 1 to {MAX_PAGE}")));
-    }
+    let page = read("storage.list", arguments)?;
+    check_page(&page)?;
+    let List { prefix, limit, cursor } = page;
     let more = limit.saturating_add(1);
     let found = table::list(db, &caller.principal, &prefix, &cursor, more).await;
     let mut keys = found.map_err(lost)?;
@@ -105,6 +104,33 @@ pub async fn delete(db: &Db, caller: &Caller, arguments: &str) -> Result<String,
     check_key("storage.delete", &key)?;
     let deleted = table::delete(db, &caller.principal, &key).await.map_err(lost)?;
     Ok(json!({ "deleted": deleted }).to_string())
+}
+
+/// Refuses arguments that `tool` would refuse.
+///
+/// # Errors
+///
+/// That.
+pub fn check(tool: &str, arguments: &str) -> Result<(), Fault> {
+    match tool {
+        "storage.get" | "storage.delete" => {
+            let Get { key } = read(tool, arguments)?;
+            check_key(tool, &key)
+        }
+        "storage.set" => {
+            let Set { key, value: _ } = read(tool, arguments)?;
+            check_key(tool, &key)
+        }
+        "storage.list" => check_page(&read(tool, arguments)?),
+        _ => Ok(()),
+    }
+}
+
+fn check_page(list: &List) -> Result<(), Fault> {
+    if (1..=MAX_PAGE).contains(&list.limit) {
+        return Ok(());
+    }
+    Err(unfit("storage.list", format!("limit must be from 1 to {MAX_PAGE}")))
 }
 
 fn read<'a, T: Deserialize<'a>>(tool: &str, arguments: &'a str) -> Result<T, Fault> {

@@ -32,8 +32,9 @@ export async function exercise(client) {
   assert.deepEqual(
     tools.map(({ name }) => name),
     [
-      ...["execute", "tool_search", "tool_describe", "run_get", "run_list"],
-      ...["package_list", "package_invoke", "resume"],
+      ...["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"],
+      ...["tool_search", "tool_describe", "service_start", "service_stop", "service_status"],
+      ...["run_rollback", "workflow_create", "workflow_run_list", "workflow_cancel"],
     ],
     "the tools, in the order in which they are listed",
   );

@@ -333,3 +333,47 @@ for (const [name, first, second, why] of [
     assert.equal(typeof end.n, "number");
   });
 }
+
+const PARKS = { invocation: { parkMs: 20 } };
+
+test("a sleep that parks ends at its date, and program time leaves it out", async () => {
+  const value = await valueOf(
+    `const began = Date.now(); const own = performance.now();
+     await sleep(300); await sleep("0.2s"); await sleep(new Date(Date.now() + 100));
+     return [Date.now() - began >= 598, performance.now() - own < 500]`,
+    PARKS,
+  );
+  assert.deepEqual(value, [true, true]);
+});
+
+test("sleeps that park are raced and joined as timers are", async () => {
+  const value = await valueOf(
+    `const race = await Promise.race([sleep(900).then(() => "long"), sleep(100).then(() => "short")]);
+     const order = [];
+     await Promise.all([sleep(200).then(() => order.push("b")), sleep(50).then(() => order.push("a"))]);
+     return [race, order]`,
+    PARKS,
+  );
+  assert.deepEqual(value, ["short", ["a", "b"]]);
+});
+
+test("a person and a sleep are waited for at once", async () => {
+  const race = `return await Promise.race([tools.gated({ n: 1 }).then(() => "allowed"), sleep(params).then(() => "late")])`;
+  assert.equal(await valueOf(race, { invocation: { parkMs: 20, params: 60_000 } }), "allowed");
+});
+
+test("a timer beside a sleep is the program's own time, and fires when it is due", async () => {
+  const { end } = await through(
+    `const seen = [];
+     setTimeout(() => seen.push("timer"), 60);
+     await sleep(400);
+     return seen`,
+    PARKS,
+  );
+  assert.deepEqual(end.value, ["timer"], JSON.stringify(end));
+});
+
+test("without a limit for it no sleep parks", async () => {
+  const { end } = await through(`await sleep(150); return performance.now() >= 149`);
+  assert.equal(end.value, true, JSON.stringify(end));
+});

@@ -41,6 +41,17 @@ test(`the property holds for ${HISTORIES} histories`, async (t) => {
   );
 });
 
+test("the property holds where sleeps park", async (t) => {
+  const first = process.env.HOLDFAST_SEED ?? String(1 + Math.floor(Math.random() * 1e9));
+  t.diagnostic(`seeds from ${first}; again with HOLDFAST_SEED=${first}`);
+  const verdict = await check("--sleeps", "--seed", first, "--histories", "1000");
+  assert.deepEqual(
+    { failed: verdict.failed, faults: verdict.faults, seeds: verdict.seeds },
+    { failed: 0, faults: {}, seeds: [] },
+  );
+  assert.ok(verdict.sum.sleeps > 20, `${verdict.sum.sleeps} sleeps parked a run`);
+});
+
 /** Where a rule's absence shows soonest: the first seed, and how many histories from there. */
 const RULES = {
   "a turn is over when a macrotask of ours ran": [24, 60],

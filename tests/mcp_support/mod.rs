@@ -31,7 +31,8 @@ pub(crate) fn endpoint() -> Endpoint {
 }
 
 pub(crate) fn guide() -> Guide {
-    Guide { budget_ms: BUDGET_MS, ..Guide::default() }
+    let built_in = ["storage.get", "storage.set"].map(str::to_owned).to_vec();
+    Guide { budget_ms: BUDGET_MS, built_in, ..Guide::default() }
 }
 
 /// One request, right in everything until a test changes it.

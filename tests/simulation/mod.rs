@@ -59,6 +59,8 @@ pub(crate) struct Counts {
     pub(crate) attempts: u64,
     pub(crate) crashes: u64,
     pub(crate) parks: u64,
+    /// Parks with a sleep that goes on by itself.
+    pub(crate) sleeps: u64,
     pub(crate) events: u64,
     pub(crate) effects: u64,
 }
@@ -103,6 +105,8 @@ enum Do {
     Call(&'static str, String),
     Step,
     Timer,
+    /// A sleep that parks.
+    Sleep,
 }
 
 /// A program: nothing but a state that every event goes into.
@@ -134,7 +138,8 @@ impl Program {
             self.open += 1;
             self.state = mix(self.state, 3);
             done.push(match rng.below(10) {
-                0 => Do::Timer,
+                0 if rng.one_in(2) => Do::Timer,
+                0 => Do::Sleep,
                 1 => Do::Step,
                 _ => Do::Call(
                     PATHS[rng.below(PATHS.len())],
@@ -205,6 +210,8 @@ struct Attempt {
     recorded: usize,
     calls: u32,
     timers: Vec<i64>,
+    /// Those of them that park.
+    sleeps: BTreeSet<i64>,
     timer_ids: i64,
     open: BTreeMap<u32, String>,
     arrivals: VecDeque<(u32, String)>,
@@ -240,6 +247,7 @@ impl World {
             delivered: 0,
             calls: 0,
             timers: Vec::new(),
+            sleeps: BTreeSet::new(),
             timer_ids: 0,
             open: BTreeMap::new(),
             arrivals: VecDeque::new(),
@@ -291,6 +299,7 @@ impl Attempt {
                         return Err(format!("diverged: no timer {}", event.1));
                     };
                     self.timers.remove(place);
+                    self.sleeps.remove(&event.1);
                     String::new()
                 }
                 _ => {
@@ -327,7 +336,10 @@ impl Attempt {
     fn issue(&mut self, done: Vec<Do>, world: &mut World) -> Failed<()> {
         for one in done {
             let (path, args) = match one {
-                Do::Timer => {
+                Do::Timer | Do::Sleep => {
+                    if matches!(one, Do::Sleep) {
+                        self.sleeps.insert(self.timer_ids);
+                    }
                     self.timers.push(self.timer_ids);
                     self.timer_ids += 1;
                     continue;
@@ -570,10 +582,11 @@ impl Attempt {
                     self.deliver(event, &told, world)?;
                 } else {
                     let id = self.timers.remove(place - self.arrivals.len());
+                    self.sleeps.remove(&id);
                     self.deliver(Event(Moved::Timer, id, self.now), "", world)?;
                 }
             }
-            5 if !self.waiting.is_empty() => {
+            5 if !self.waiting.is_empty() || !self.sleeps.is_empty() => {
                 world.people_decide();
                 let decided: Vec<u32> = self
                     .waiting
@@ -585,7 +598,11 @@ impl Attempt {
                     self.waiting.remove(&n);
                     self.again(n, world)?;
                 }
-                let quiet = self.flights.is_empty() && deliver == 0 && !self.waiting.is_empty();
+                // People and sleeps are all that is waited for; each may end while it is parked.
+                let quiet = self.flights.is_empty()
+                    && self.arrivals.is_empty()
+                    && self.timers.len() == self.sleeps.len()
+                    && !(self.waiting.is_empty() && self.sleeps.is_empty());
                 if quiet && self.waiting.len() == self.open.len() && world.rng.one_in(2) {
                     self.message(world)?;
                     while !self.pending.is_empty() {
@@ -594,6 +611,7 @@ impl Attempt {
                         }
                     }
                     world.counts.parks += 1;
+                    world.counts.sleeps += u64::from(!self.sleeps.is_empty());
                     return Ok(true);
                 }
             }

@@ -45,9 +45,10 @@ async function principal(worker) {
   /** @param {string[]} scopes */
   const token = async (scopes) => {
     const answer = await worker.json("/v1/tokens", { label: "t", principal: name, scopes });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
     return answer.body.token;
   };
-  const agent = await token(["execute", "runs", "policies", "packages"]);
+  const agent = await token(["execute", "runs", "packages"]);
   const person = await token(["approve"]);
   const saved = await worker.json(
     "/v1/packages/kit",
@@ -55,7 +56,8 @@ async function principal(worker) {
     { method: "PUT", token: agent },
   );
   assert.equal(saved.status, 201, JSON.stringify(saved.body));
-  const put = await worker.json("/v1/policies", { rules: RULES }, { method: "PUT", token: agent });
+  const keeper = await token(["policies"]);
+  const put = await worker.json("/v1/policies", { rules: RULES }, { method: "PUT", token: keeper });
   assert.equal(put.status, 200, JSON.stringify(put.body));
   return {
     agent,

@@ -23,7 +23,11 @@ const SUM = {
 
 const TOOLS = [
   SUM,
-  { name: "echo", description: "Says it again.", call: (/** @type {any} */ { message }) => text(message) },
+  {
+    name: "echo",
+    description: "Says it again.",
+    call: (/** @type {any} */ { message }) => text(message),
+  },
   {
     name: "picture",
     description: "A picture, and words.",
@@ -39,7 +43,10 @@ const TOOLS = [
     name: "slow",
     annotations: { idempotentHint: true },
     call: async (/** @type {any} */ _args, /** @type {any} */ { gone, note }) => {
-      note({ method: "notifications/progress", params: { progressToken: 1, progress: 1, total: 2 } });
+      note({
+        method: "notifications/progress",
+        params: { progressToken: 1, progress: 1, total: 2 },
+      });
       await Promise.race([gone, sleep(15_000)]);
       return text("late");
     },
@@ -104,7 +111,9 @@ for (const era of /** @type {const} */ (["modern", "legacy"])) {
 
       test("a call gives what the tool gave, with its type", async () => {
         assert.deepEqual(await value(`return tools.calc.getSum({ a: 1, b: 2 })`), { sum: 3 });
-        assert.deepEqual(await value(`return tools.calc.echo({ message: "grüß" })`), { text: "grüß" });
+        assert.deepEqual(await value(`return tools.calc.echo({ message: "grüß" })`), {
+          text: "grüß",
+        });
         const picture = await value(`
           const { text, content } = await tools.calc.picture();
           return [text, content[1].mimeType, content[1].data instanceof Uint8Array, [...content[1].data]];`);
@@ -152,7 +161,8 @@ for (const era of /** @type {const} */ (["modern", "legacy"])) {
       });
 
       test("sessions end with their runs", async () => {
-        for (let waited = 0; stand.sessions.size > 1 && waited < 3_000; waited += 50) await sleep(50);
+        for (let waited = 0; stand.sessions.size > 1 && waited < 3_000; waited += 50)
+          await sleep(50);
         assert.ok(stand.sessions.size <= 1, `${stand.sessions.size} sessions are left`);
       });
 

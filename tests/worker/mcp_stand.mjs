@@ -63,7 +63,10 @@ export async function mcpStand({ era = "legacy", tools = [], pageSize = 100, sse
       response.end(JSON.stringify(value));
     };
     if (state.status !== undefined) return json(state.status, { error: "told to" });
-    if (state.authorization !== undefined && request.headers.authorization !== state.authorization) {
+    if (
+      state.authorization !== undefined &&
+      request.headers.authorization !== state.authorization
+    ) {
       return json(401, { error: "unauthorized" });
     }
     if (request.method === "DELETE") {
@@ -121,7 +124,11 @@ export async function mcpStand({ era = "legacy", tools = [], pageSize = 100, sse
         ...tool,
       }));
       const more = from + pageSize < state.tools.length;
-      const result = { ...complete, tools: page, ...(more ? { nextCursor: `${from + pageSize}` } : {}) };
+      const result = {
+        ...complete,
+        tools: page,
+        ...(more ? { nextCursor: `${from + pageSize}` } : {}),
+      };
       return json(200, { jsonrpc: "2.0", id: body.id, result });
     }
     if (body.method !== "tools/call") return refuse(era === "modern" ? 404 : 200, -32601);
@@ -143,7 +150,11 @@ export async function mcpStand({ era = "legacy", tools = [], pageSize = 100, sse
       gone: /** @type {Promise<void>} */ (gone),
       headers: request.headers,
     });
-    const message = { jsonrpc: "2.0", id: body.id, result: { ...complete, .../** @type {object} */ (result) } };
+    const message = {
+      jsonrpc: "2.0",
+      id: body.id,
+      result: { ...complete, .../** @type {object} */ (result) },
+    };
     if (!sse && !response.headersSent) return json(200, message);
     event(message);
     response.end();

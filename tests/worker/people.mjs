@@ -16,7 +16,8 @@ export const RULES = [
 let made = 0;
 
 /**
- * A principal of its own with rules, one token that runs programs and one that decides.
+ * A principal of its own with rules, a token that runs programs, one that decides and one that changes
+ * the rules.
  *
  * @param {any} worker
  * @param {unknown[]} [rules]
@@ -29,14 +30,16 @@ export async function principal(worker, rules = RULES) {
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     return answer.body.token;
   };
-  const agent = await token(["execute", "runs", "policies"]);
+  const agent = await token(["execute", "runs"]);
   const person = await token(["approve"]);
-  const put = await worker.json("/v1/policies", { rules }, { method: "PUT", token: agent });
+  const keeper = await token(["policies"]);
+  const put = await worker.json("/v1/policies", { rules }, { method: "PUT", token: keeper });
   assert.equal(put.status, 200, JSON.stringify(put.body));
   return {
     name,
     agent,
     person,
+    rules: keeper,
     /** @param {unknown} body @param {string} [query] */
     async run(body, query = "") {
       const program = typeof body === "string" ? { code: body } : body;

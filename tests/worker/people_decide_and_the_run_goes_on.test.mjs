@@ -180,11 +180,11 @@ test("a blocked call is refused with its rule, and a dry run says so before", as
   const run = await p.run(`await tools.storage.set({ key: "never", value: 1 })`);
   assert.equal(run.errorDetails.kind, "policy_blocked", JSON.stringify(run));
   const trial = { tool: "storage.set", arguments: { key: "never" } };
-  const dry = await w.json("/v1/policies/test", trial, { token: p.agent });
+  const dry = await w.json("/v1/policies/test", trial, { token: p.rules });
   assert.equal(dry.body.action, "block");
   assert.equal(dry.body.rule.index, 2);
   const own = { scope: "all", rules: [] };
-  const refused = await w.json("/v1/policies", own, { method: "PUT", token: p.agent });
+  const refused = await w.json("/v1/policies", own, { method: "PUT", token: p.rules });
   assert.equal(refused.status, 403);
 });
 

@@ -193,6 +193,8 @@ impl Attempt {
         };
         let mut ruled = None;
         let next = self.record.next(n, nature, put, || {
+            // Nobody is asked about what would not be made.
+            let refused = refused.or_else(|| self.tools.check(&path, &arguments).err());
             if let Some(fault) = refused {
                 return Ruling::Block(fault);
             }

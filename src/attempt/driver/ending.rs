@@ -4,11 +4,15 @@ use super::{Arrival, Attempt, answer, over};
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::report::desk::{Circumstances, Desk};
-use crate::run::outcome::{Outcome, RunView};
+use crate::rollback;
+use crate::run::journal::Entry;
+use crate::run::outcome::{Outcome, RunView, Status};
+use crate::run::segment::{Segment, Setback};
 use crate::run::value;
-use crate::store::db::StoreError;
+use crate::store::db::{Statement, StoreError};
 use crate::store::journal as store;
-use crate::store::{approvals, ledger, runs};
+use crate::store::workflows::{self, SettingBack};
+use crate::store::{approvals, attempts, ledger, runs};
 use crate::tools::schema;
 use futures_channel::mpsc;
 use futures_util::future::FutureExt as _;
@@ -33,15 +37,41 @@ impl Attempt {
             let surface = Some(self.order.surface.as_str());
             desk.take(fault, &Circumstances { surface, run: Some(&self.order.run_id) });
         }
-        let response = self.response(&outcome, now);
+        let setback = match (&self.order.segment, &outcome) {
+            (Some(segment), Outcome::Failed(fault)) => {
+                self.set_back(&segment.clone(), &fault.clone(), now)
+            }
+            _ => None,
+        };
+        let outcome = if setback.is_some() { Outcome::Parked } else { outcome };
+        let undoable = self.undoable(&outcome).await;
+        let response = self.response(&outcome, undoable, now);
         let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
-        if outcome == Outcome::Parked {
-            self.recorder.push([store::park(run, fence)]);
+        // Before the last statement, which says whether the end is this attempt's.
+        let (waits_as, wake_at) = self.waits();
+        let ended_as = match &outcome {
+            Outcome::Parked if setback.is_some() => Status::Parked,
+            Outcome::Parked => waits_as,
+            outcome => outcome.status(),
+        };
+        self.recorder.push([attempts::ended(run, fence, &self.spent(now), ended_as, now)]);
+        if let Some(statements) = setback {
+            self.recorder.push(statements);
+        } else if outcome == Outcome::Parked {
+            if self.order.segment.is_some() {
+                self.recorder.push([workflows::came_further(run, fence)]);
+            }
+            self.recorder.push([store::park(run, fence, waits_as, wake_at)]);
         } else {
-            self.recorder.forget_entries();
             self.recorder.push([approvals::drop_open(run, fence, now)]);
-            self.recorder.push(store::forget(run, fence));
+            if undoable.is_some() {
+                let until = now.saturating_add(rollback::KEPT_MS);
+                self.recorder.push([store::keep(run, fence, until)]);
+            } else {
+                self.recorder.forget_entries();
+                self.recorder.push(store::forget(run, fence));
+            }
             self.recorder.push(runs::end(&runs::Ending {
                 id: run,
                 fence,
@@ -75,7 +105,7 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return Ok(self.unstored(desk, &outcome, now, error).await);
+            return Ok(self.unstored(desk, &outcome, undoable, now, error).await);
         }
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
@@ -91,11 +121,77 @@ impl Attempt {
         Ok(response)
     }
 
+    /// Calls that would undo what a run did that failed or was cancelled; `None` where there are none.
+    async fn undoable(&mut self, outcome: &Outcome) -> Option<u64> {
+        outcome.fault()?;
+        let plan = rollback::plan(&self.db, &self.order.principal, self.record.journal()).await;
+        match plan {
+            Ok(plan) => rollback::count(&plan),
+            Err(error) => {
+                self.warnings
+                    .push("Whether the run can be undone could not be looked up.".to_owned());
+                worker::console_error!("run {}: its compensations: {error}", self.order.run_id);
+                None
+            }
+        }
+    }
+
+    /// Where the time of this attempt went.
+    fn spent(&self, now: u64) -> attempts::Spent {
+        let timing = self.run.timing(self.order.arrived_at, now);
+        let loaded_at = self.run.loaded_at();
+        attempts::Spent {
+            loaded_ms: loaded_at.map(|_| timing.loaded_ms),
+            replayed_ms: self
+                .replayed_at
+                .zip(loaded_at)
+                .map(|(replayed, loaded)| replayed.saturating_sub(loaded)),
+            compute_ms: timing.compute_ms,
+            tools_ms: timing.tools_ms,
+        }
+    }
+
+    /// How a run stands that parks, and when it goes on by itself.
+    fn waits(&self) -> (Status, Option<u64>) {
+        let wake_at = self.people.wake_at();
+        if wake_at.is_some() && !self.people.are_asked() {
+            (Status::Parked, wake_at)
+        } else {
+            (Status::WaitingApproval, wake_at)
+        }
+    }
+
+    /// The statements by which a durable run whose attempt failed waits for another one; `None` when
+    /// its failure is final. What is recorded is kept, but for what a retry takes back.
+    fn set_back(&mut self, segment: &Segment, fault: &Fault, now: u64) -> Option<Vec<Statement>> {
+        let (setback, after_ms) = segment.again(fault)?;
+        let (run, fence) = (self.order.run_id.clone(), self.order.fence);
+        let mut statements = Vec::new();
+        if setback == Setback::Error {
+            let (entries, upto) = self.record.journal().rewound()?;
+            let lines: String = entries.iter().map(|entry| Entry::write(entry) + "\n").collect();
+            statements.extend(store::rewrite(&run, fence, &lines));
+            let kept: Vec<_> = self.log.lines().iter().filter(|line| line.at <= upto).collect();
+            let kept = serde_json::to_string(&kept).unwrap_or_default();
+            statements.push(runs::log(&run, fence, &kept));
+        }
+        statements.extend(workflows::set_back(&SettingBack {
+            run: &run,
+            fence,
+            setback,
+            wake_at: segment.wake_at(now.saturating_add(after_ms)),
+            code: fault.code.entry().code,
+            message: &fault.message,
+        }));
+        Some(statements)
+    }
+
     /// The outcome could not be stored: it is still answered, and says so.
     pub(super) async fn unstored(
         &mut self,
         desk: &Desk,
         outcome: &Outcome,
+        undoable: Option<u64>,
         now: u64,
         error: StoreError,
     ) -> String {
@@ -115,7 +211,7 @@ impl Attempt {
         self.warnings.push(
             "This outcome could not be stored: looking the run up will not show it.".to_owned(),
         );
-        self.response(outcome, now)
+        self.response(outcome, undoable, now)
     }
 
     /// Turns the program's tagged value into its plain form, once; what was lost is a warning.
@@ -145,7 +241,7 @@ impl Attempt {
         Some(Fault::new(Code::RuntimeError, message).with("path", problem.path))
     }
 
-    pub(super) fn response(&self, outcome: &Outcome, now: u64) -> String {
+    pub(super) fn response(&self, outcome: &Outcome, undoable: Option<u64>, now: u64) -> String {
         let result = match outcome {
             Outcome::Completed(plain) => RawValue::from_string(plain.clone()).ok(),
             _ => None,
@@ -153,19 +249,23 @@ impl Attempt {
         let mut warnings = self.warnings.clone();
         warnings.extend(self.run.warnings().iter().cloned());
         let fault = outcome.fault();
-        let status = outcome.status();
-        let questions = match outcome {
-            Outcome::Parked => self.people.questions(),
-            _ => Vec::new(),
+        let (status, questions, wake_at) = match outcome {
+            Outcome::Parked => {
+                let (status, wake_at) = self.waits();
+                (status, self.people.questions(), wake_at)
+            }
+            _ => (outcome.status(), Vec::new(), None),
         };
         let view = RunView {
             id: &self.order.run_id,
             status,
             outcome: status.is_final().then_some(status),
             approvals: &questions,
+            wake_at,
             result: result.as_deref(),
             error: fault.map(|fault| fault.message.as_str()),
             error_details: fault.map(Fault::to_json),
+            rollback_steps: undoable,
             emitted: &self.tools.emitted(),
             logs: self.log.lines(),
             warnings: &warnings,

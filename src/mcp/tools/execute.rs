@@ -63,13 +63,18 @@ fn description(guide: &Guide) -> String {
         "Runs a JavaScript or TypeScript program in a sandbox and answers with its result. \
          Write a function body, an expression, or a module with a default export; await works at \
          the top, and the result is what is returned. At hand are tools, params, console and \
-         sleep(ms). Each tool takes one object and returns a value: \
-         const {{ value }} = await tools.storage.get({{ key: \"a\" }}). \
+         sleep(ms). Each tool takes one object and returns a value{}. \
          tool_search finds tools, tool_describe says how one is called; in a program \
          tools.search({{ query }}) and tools.describe({{ path }}) do. \
          A program has {} of its own time, sleep included; waiting on tools does not count.",
+        example(guide),
         seconds(guide.budget_ms)
     );
+    if !guide.built_in.is_empty() {
+        out.push_str(" Built in: ");
+        out.push_str(&guide.built_in.join(", "));
+        out.push('.');
+    }
     if !guide.sources.is_empty() {
         out.push_str(" Connected sources: ");
         out.push_str(&guide.sources.join(", "));
@@ -80,6 +85,15 @@ fn description(guide: &Guide) -> String {
         out.push_str(longer_work);
     }
     out
+}
+
+/// A call to go by, where the policy does not hide it.
+fn example(guide: &Guide) -> &'static str {
+    if guide.built_in.iter().any(|name| name == "storage.get") {
+        ": const { value } = await tools.storage.get({ key: \"a\" })"
+    } else {
+        ""
+    }
 }
 
 /// Whole seconds as `90 s`, anything else as `1500 ms`.

@@ -10,6 +10,7 @@
 // says.
 
 import { createClock } from "./clock.js";
+import { placeIn, stackOf } from "./errors.js";
 import { hashCall } from "./hash.js";
 import { Promise, SafeMap, SafeSet, ceil, max, min, never, own } from "./intrinsics.js";
 import { createOutbox, field, readReply } from "./outbox.js";
@@ -32,6 +33,7 @@ import * as turns from "./turns.js";
  * @property {string} path
  * @property {boolean} step its answer is what a function of the program's gives
  * @property {boolean} looked the program hangs on its promise
+ * @property {any} [site] an error that was made where the call was
  * @property {(reply: Reply) => void} settle gives the reply to the program
  */
 
@@ -88,7 +90,7 @@ export class Attempt {
     /** @type {any} Calls: {hash, at, reply?} */
     this.recordedCalls = journal.calls;
     this.clock = createClock(native.now);
-    this.timers = createTimers(this.clock.now, timerFailed);
+    this.timers = createTimers(this.clock, timerFailed);
     this.outbox = createOutbox(host, logs, this.recorded.length);
 
     /** @type {any} Dispatches without an answer by number, in order of issue */
@@ -317,7 +319,9 @@ export class Attempt {
     const { n } = call;
     if (own(reply.parsed, "waiting") === true) {
       this.asked.add(n);
-      this.ask(call, `"t":"decided","n":${n}`);
+      const place = call.site === undefined ? null : placeIn(stackOf(call.site));
+      const where = place === null ? "" : `,"line":${place.line},"column":${place.column}`;
+      this.ask(call, `"t":"decided","n":${n}${where}`);
       this.pump();
       return;
     }
@@ -486,9 +490,10 @@ export class Attempt {
     }
     const now = this.clock.passed();
     const timer = this.timers.next();
-    if (this.quiet(timer, now)) return;
-    const next = this.choose(timer, now);
-    if (next === null) this.idle(timer);
+    const sleep = this.timers.nextSleep();
+    if (this.quiet(timer, sleep, now)) return;
+    const next = this.choose(timer, sleep, now);
+    if (next === null) this.idle(timer, sleep);
     else this.deliver(next, now);
   }
 
@@ -497,14 +502,24 @@ export class Attempt {
    * is recorded.
    *
    * @param {{ id: number, due: number } | null} timer
+   * @param {{ id: number, due: number } | null} sleep
    * @param {number} now
    * @returns {Arrival | number | null} an arrival, or the number of a timer
    */
-  choose(timer, now) {
+  choose(timer, sleep, now) {
+    let first = null;
+    let at = Infinity;
     if (timer !== null && timer.due <= now) {
-      if (this.arrivals === null || timer.due < this.clock.at(this.arrivals.at)) return timer.id;
+      first = timer.id;
+      at = this.clock.native(timer.due);
     }
-    return this.arrivals;
+    if (sleep !== null && sleep.due <= this.native.now() && sleep.due < at) {
+      first = sleep.id;
+      at = sleep.due;
+    }
+    return first !== null && (this.arrivals === null || at < this.arrivals.at)
+      ? first
+      : this.arrivals;
   }
 
   /** @param {Arrival | number} next @param {number} now */
@@ -531,10 +546,16 @@ export class Attempt {
     this.delivered++;
   }
 
-  /** Nothing to deliver. @param {{ due: number } | null} timer */
-  idle(timer) {
+  /**
+   * Nothing to deliver.
+   *
+   * @param {{ due: number } | null} timer
+   * @param {{ due: number } | null} [sleep]
+   */
+  idle(timer, sleep = null) {
+    if (sleep !== null) this.wakeAt(sleep.due);
     if (timer !== null) {
-      this.wakeAt(timer.due);
+      this.wakeAt(this.clock.native(timer.due));
     } else if (!this.pending()) {
       // Nothing is left that could settle the program, unless the platform does something outside our sight.
       if (this.hopeless++ >= PATIENCE) this.stop('"end":"deadlocked"');
@@ -544,9 +565,8 @@ export class Attempt {
     this.noteSoon();
   }
 
-  /** @param {number} due program time */
-  wakeAt(due) {
-    const at = this.clock.native(due);
+  /** @param {number} at native time */
+  wakeAt(at) {
     if (this.wake !== null) {
       if (this.wake.at <= at) return;
       this.native.clearTimeout(this.wake.handle);
@@ -575,15 +595,23 @@ export class Attempt {
   // ---- Parking ---------------------------------------------------------------------------------------------------
 
   /**
-   * Whether the run waits for people only, and for nothing that is due soon. Then program time stands still
-   * and the host is told; it parks the run, or holds it and does not answer.
+   * Whether the run waits for people or sleeps that park only, and for nothing that is due soon. Then program
+   * time stands still and the host is told; it parks the run, or holds it and does not answer. A timer that
+   * a sleep stands beside is the program's own time: it runs on, unless people are waited for as well.
    *
    * @param {{ due: number } | null} timer
+   * @param {{ due: number } | null} sleep
    * @param {number} now
    */
-  quiet(timer, now) {
-    if (this.asked.size === 0 || this.asked.size !== this.inFlight() || this.arrivals !== null) {
+  quiet(timer, sleep, now) {
+    const awaited = this.asked.size > 0 || (sleep !== null && timer === null);
+    if (!awaited || this.asked.size !== this.inFlight() || this.arrivals !== null) {
       this.peopleSince = null;
+      return false;
+    }
+    if (sleep !== null && sleep.due <= this.native.now()) {
+      this.peopleSince = null;
+      this.clock.thaw();
       return false;
     }
     // Counted once: an interval must not keep a run from ever parking. An operation of the platform's that
@@ -593,26 +621,31 @@ export class Attempt {
     const soon = timer !== null && timer.due <= until;
     if (now >= until || (this.operations.size === 0 && !soon)) {
       this.clock.freeze();
-      if (!this.quietAsked) this.park();
+      if (sleep !== null) this.wakeAt(sleep.due);
+      if (!this.quietAsked) this.park(sleep);
       return true;
     }
     if (soon) return false;
-    this.wakeAt(until);
+    this.wakeAt(min(this.clock.native(until), sleep === null ? Infinity : sleep.due));
     return true;
   }
 
-  async park() {
+  /** @param {{ due: number } | null} sleep the one that ends first */
+  async park(sleep) {
     this.quietAsked = true;
+    const { delivered } = this;
     let reply;
     try {
-      reply = readReply(await this.outbox.send('"t":"quiet"'));
+      const until = sleep === null ? "" : `,"until":${sleep.due}`;
+      reply = readReply(await this.outbox.send(`"t":"quiet"${until}`));
     } catch (error) {
       this.broke(error);
       return;
     }
     this.quietAsked = false;
-    // A decision that came while `park` was on its way wins: time went on.
-    if (own(reply.parsed, "park") === true && this.clock.frozen()) this.stop('"end":"parked"');
+    // A decision or the end of a sleep that came while `park` was on its way wins: time went on.
+    if (delivered !== this.delivered) this.pump();
+    else if (own(reply.parsed, "park") === true && this.clock.frozen()) this.stop('"end":"parked"');
   }
 
   // ---- After a replay ----------------------------------------------------------------------------------------------
@@ -636,6 +669,13 @@ export class Attempt {
     this.pump();
   }
 
+  /** A timer of the harness's own is due now. @param {number} id */
+  summon(id) {
+    if (this.ended) return;
+    this.timers.summon(id);
+    this.pump();
+  }
+
   // ---- What the program's timers call ---------------------------------------------------------------------------------
 
   /** @param {any} run @param {any} ms @param {boolean} repeat @param {any[]} args */
@@ -643,5 +683,11 @@ export class Attempt {
     const id = this.timers.add(run, ms, repeat, args);
     this.closeTurn();
     return id;
+  }
+
+  /** @param {any} run @param {number} until Unix ms */
+  addSleep(run, until) {
+    this.timers.addSleep(run, until);
+    this.closeTurn();
   }
 }

@@ -20,6 +20,8 @@ export function createClock(native) {
   return {
     now: () => time,
     date: () => time + offset,
+    /** The date of a moment in program time. @param {number} at */
+    dateAt: (at) => at + offset,
     /** The date at the start of the run. */
     origin: () => origin,
     /** Program time that has passed by now; it becomes `now()` with the next turn. */

@@ -26,6 +26,7 @@ import { markOurs } from "./kinds.js";
  *   error came from: a dispatch, or a fault of a call that was not made */
 
 const ToolError = Error;
+const SiteError = Error;
 const NotAConstructor = TypeError;
 const { toPrimitive } = Symbol;
 const ToolProxy = Proxy;
@@ -42,6 +43,8 @@ class Dispatch {
     this.convert = convert;
     this.n = -1;
     this.failed = false;
+    /** Where it was made. Its stack is read only where a person is asked about the call. */
+    this.site = new SiteError();
     /** @type {any} */
     this.error = undefined;
     /** @type {(value: any) => void} */

@@ -14,6 +14,7 @@ import { createLogs } from "./logs.js";
 import { field } from "./outbox.js";
 import { createRandom } from "./random.js";
 import { createRuntime } from "./runtime.js";
+import { createStop } from "./stop.js";
 import { current } from "./turns.js";
 
 /** @typedef {import("./attempt.js").Native} Native */
@@ -87,12 +88,17 @@ export class Evaluation {
       attempt.clock.now,
       limits.logLineBytes,
     );
+    const service = own(invocation, "service");
+    this.stop = service === null || service === undefined ? null : createStop(attempt);
+    const run = { id: invocation.runId, surface: invocation.surface };
     this.runtime = createRuntime({
       attempt,
       calls: this.calls,
       console,
       params: tagged ? decode(params) : params,
-      run: { id: invocation.runId, surface: invocation.surface },
+      run: this.stop === null ? run : { ...run, ...service, signal: this.stop.signal },
+      stop: this.stop,
+      parkMs: own(invocation, "parkMs") ?? undefined,
     });
     const { runtime } = this;
     attempt.ambient = {
@@ -138,7 +144,10 @@ export class Evaluation {
 
   /** @param {Program["default"]} factory @returns {Promise<string>} */
   run(factory) {
-    return this.attempt.run(() => this.perform(factory));
+    return this.attempt.run(() => {
+      this.stop?.listen();
+      this.perform(factory);
+    });
   }
 
   /** @param {Program["default"]} factory */

@@ -6,7 +6,7 @@ import { encode, errorName, explain, Large, Refusal, quote } from "./codec.js";
 import { codeOf } from "./errors.js";
 import { durationMs } from "./duration.js";
 import { createFetch } from "./fetch.js";
-import { Promise, freeze } from "./intrinsics.js";
+import { Promise, ceil, freeze } from "./intrinsics.js";
 import { field } from "./outbox.js";
 
 /**
@@ -16,8 +16,10 @@ import { field } from "./outbox.js";
  * @param {any} of.console
  * @param {any} of.params
  * @param {any} of.run
+ * @param {ReturnType<typeof import("./stop.js").createStop> | null} of.stop of a service
+ * @param {number | undefined} of.parkMs the longest sleep that is the program's own time; undefined: all are
  */
-export function createRuntime({ attempt, calls, console, params, run }) {
+export function createRuntime({ attempt, calls, console, params, run, stop, parkMs }) {
   const tools = calls.namespace();
   const call = (/** @type {string} */ path, /** @type {any} */ argument) =>
     calls.call(path, argument);
@@ -34,7 +36,11 @@ export function createRuntime({ attempt, calls, console, params, run }) {
   /** @param {any} duration @returns {Promise<void>} */
   const sleep = (duration) =>
     new Promise((resolve) => {
-      attempt.addTimer(resolve, durationMs(duration, attempt.clock.date()), false, []);
+      const date = attempt.clock.date();
+      const ms = durationMs(duration, date);
+      if (stop !== null) stop.sleep(ms, () => resolve());
+      else if (parkMs !== undefined && ms > parkMs) attempt.addSleep(resolve, date + ceil(ms));
+      else attempt.addTimer(resolve, ms, false, []);
     });
 
   /**

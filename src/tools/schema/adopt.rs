@@ -23,8 +23,12 @@ pub struct Adopted {
 /// fewer; `path` is what the schema is called in the notes.
 #[must_use]
 pub fn adopt(schema: &Value, path: &str) -> Adopted {
-    let mut adoption =
-        Adoption { notes: Vec::new(), bare_references: is_old(schema), recursive: false };
+    let mut adoption = Adoption {
+        notes: Vec::new(),
+        bare_references: is_old(schema),
+        recursive: false,
+        part: None,
+    };
     let mut schema = adoption.schema(schema, path, 0);
     adoption.cut_loose_ends(&mut schema, path);
     let mut notes = adoption.notes;
@@ -32,8 +36,42 @@ pub fn adopt(schema: &Value, path: &str) -> Adopted {
     Adopted { schema, notes }
 }
 
-struct Adoption {
+/// A schema that is a part of a document, and what the document makes of it.
+pub struct Part<'a> {
+    /// Whether what stands beside a reference means nothing, as in `OpenAPI` 3.0.
+    pub bare_references: bool,
+    /// Members with this keyword are not there: `readOnly` in what is sent.
+    pub hidden: &'static str,
+    /// Whether a file may be given as bytes, which are an object in plain form.
+    pub bytes: bool,
+    /// What a reference is in the schema that this becomes a part of; `None` where it leads nowhere.
+    pub reference: &'a mut dyn FnMut(&str) -> Option<String>,
+}
+
+impl std::fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Part").field("hidden", &self.hidden).finish_non_exhaustive()
+    }
+}
+
+/// The most characters of a description in a part of a document.
+const MAX_DESCRIPTION_CHARS: usize = 600;
+
+/// Makes a part of a schema of 2020-12 of a part of a document. References are the document's, so
+/// whoever puts the parts together has to have what they lead to.
+#[must_use]
+pub fn adopt_part(schema: &Value, path: &str, part: Part<'_>) -> Adopted {
+    let bare_references = part.bare_references;
+    let mut adoption =
+        Adoption { notes: Vec::new(), bare_references, recursive: false, part: Some(part) };
+    let schema = adoption.schema(schema, path, 0);
+    Adopted { schema, notes: adoption.notes }
+}
+
+struct Adoption<'a> {
     notes: Vec<String>,
+    /// The document's part in it, if the schema is a part of one.
+    part: Option<Part<'a>>,
     /// Whether what stands beside a reference means nothing.
     bare_references: bool,
     /// Whether the resource that is read has the recursive anchor of 2019-09.
@@ -69,7 +107,7 @@ const SILENT: &[&str] = &[
 const BESIDE_REFERENCES: &[&str] =
     &["$ref", "$defs", "definitions", "description", "nullable", "title"];
 
-impl Adoption {
+impl Adoption<'_> {
     fn note(&mut self, path: &str, why: &str) {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(format!("{path} {why}"));
@@ -104,6 +142,9 @@ impl Adoption {
                 continue;
             }
             let at = member(path, keyword);
+            if self.part.is_some() && self.in_part(members, keyword, value, &at, deeper, &mut out) {
+                continue;
+            }
             match (keyword.as_str(), value) {
                 ("items", Value::Array(first)) => {
                     let first: Vec<Value> = first
@@ -153,6 +194,10 @@ impl Adoption {
             }
         }
         self.recursive = outer;
+        if self.part.as_ref().is_some_and(|part| part.bytes) && is_file(&out) {
+            out.insert("type".into(), json!(["string", "object"]));
+            out.insert("format".into(), json!("binary"));
+        }
         if members.get("patternProperties").is_some_and(|all| {
             all.as_object().is_some_and(|all| all.keys().any(|one| Pattern::read(one).is_err()))
         }) {
@@ -164,6 +209,61 @@ impl Adoption {
             return nullable(out);
         }
         Value::Object(out)
+    }
+
+    /// Keywords that a document has a say in; whether this was one.
+    fn in_part(
+        &mut self,
+        members: &Map<String, Value>,
+        keyword: &str,
+        value: &Value,
+        at: &str,
+        depth: usize,
+        out: &mut Map<String, Value>,
+    ) -> bool {
+        let Some(part) = &mut self.part else { return false };
+        let hidden = part.hidden;
+        let is_hidden = |one: &Value| one.get(hidden) == Some(&Value::Bool(true));
+        match (keyword, value) {
+            ("$ref" | "$dynamicRef", Value::String(to)) => {
+                match (part.reference)(to) {
+                    Some(own) => {
+                        out.insert("$ref".into(), Value::String(own));
+                    }
+                    None => self.note(at, &format!("refers to {to}, which is not in the document")),
+                }
+                true
+            }
+            ("properties", Value::Object(named)) => {
+                let shown = named.iter().filter(|(_, one)| !is_hidden(one));
+                let adopted = shown
+                    .map(|(name, one)| (name.clone(), self.schema(one, &member(at, name), depth)))
+                    .collect();
+                out.insert("properties".into(), Value::Object(adopted));
+                true
+            }
+            ("required", Value::Array(names)) => {
+                let own = members.get("properties").and_then(Value::as_object);
+                let shown = names.iter().filter(|name| {
+                    name.as_str().is_some_and(|name| {
+                        !own.and_then(|own| own.get(name)).is_some_and(is_hidden)
+                    })
+                });
+                out.insert("required".into(), Value::Array(shown.cloned().collect()));
+                true
+            }
+            ("description", Value::String(text)) => {
+                out.insert("description".into(), Value::String(cut(text, MAX_DESCRIPTION_CHARS)));
+                true
+            }
+            // Examples weigh more than all the rest; names that are a document's are not the part's.
+            (
+                "example" | "examples" | "title" | "readOnly" | "writeOnly" | "$id" | "$anchor"
+                | "$dynamicAnchor" | "$recursiveAnchor" | "$recursiveRef",
+                _,
+            ) => true,
+            _ => false,
+        }
     }
 
     fn keyword(
@@ -396,4 +496,21 @@ fn nullable(mut schema: Map<String, Value>) -> Value {
             Value::Object(outer)
         }
     }
+}
+
+/// The first so many characters of a text.
+fn cut(text: &str, most: usize) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a schema is one of a file: a text of any bytes.
+fn is_file(schema: &Map<String, Value>) -> bool {
+    let text = schema.get("type").is_none_or(|kind| kind == "string");
+    let binary = schema.get("format").is_some_and(|format| format == "binary");
+    let typed = schema.contains_key("contentMediaType") && !schema.contains_key("contentEncoding");
+    text && (binary || typed)
 }

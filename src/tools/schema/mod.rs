@@ -19,7 +19,7 @@ mod index;
 mod pattern;
 mod validate;
 
-pub use adopt::{Adopted, adopt};
+pub use adopt::{Adopted, Part, adopt, adopt_part};
 pub use check::check;
 pub use validate::validate;
 

@@ -4,7 +4,9 @@
 //! knows no table and no policy: [`super::connect`] keeps what it imported, [`super::calls`] decides
 //! when it is called.
 
+pub mod graphql;
 pub mod mcp;
+pub mod openapi;
 
 use super::exchange::{Place, Request};
 use super::gateway::{self, Incoming, Passage};
@@ -446,6 +448,10 @@ pub trait Source {
 pub enum Connected {
     /// An MCP server.
     Mcp(mcp::Mcp),
+    /// An API that a document describes.
+    Openapi(openapi::Openapi),
+    /// A GraphQL API.
+    Graphql(graphql::Graphql),
 }
 
 impl Connected {
@@ -453,9 +459,9 @@ impl Connected {
     #[must_use]
     pub fn of(settings: &Settings, facts: &Value) -> Self {
         match settings.kind {
-            SourceKind::Mcp | SourceKind::Openapi | SourceKind::Graphql => {
-                Self::Mcp(mcp::Mcp::knowing(facts))
-            }
+            SourceKind::Mcp => Self::Mcp(mcp::Mcp::knowing(facts)),
+            SourceKind::Openapi => Self::Openapi(openapi::Openapi::knowing(facts)),
+            SourceKind::Graphql => Self::Graphql(graphql::Graphql),
         }
     }
 }
@@ -464,6 +470,8 @@ impl Source for Connected {
     async fn import(&self, reach: &Reach) -> Result<Brought, Fault> {
         match self {
             Self::Mcp(source) => source.import(reach).await,
+            Self::Openapi(source) => source.import(reach).await,
+            Self::Graphql(source) => source.import(reach).await,
         }
     }
 
@@ -475,6 +483,8 @@ impl Source for Connected {
     ) -> Result<String, Fault> {
         match self {
             Self::Mcp(source) => source.call(reach, call, told).await,
+            Self::Openapi(source) => source.call(reach, call, told).await,
+            Self::Graphql(source) => source.call(reach, call, told).await,
         }
     }
 }

@@ -1,11 +1,12 @@
 // The property: for a random program and a random history of parks, crashes and lost leases, the outcome, the log
 // lines, the calls, the events and the effects equal those of one uninterrupted attempt that met the same events.
 //
-// Usage: node check.mjs [--histories N] [--seed S] [--without RULE] [--shrink] [--show]
+// Usage: node check.mjs [--histories N] [--seed S] [--sleeps] [--without RULE] [--shrink] [--show]
+// --sleeps: sleeps over 800 ms park the run.
 // The last line is JSON: {passed, failed, faults, sum, seeds}.
 import { compile, generate, smaller, source } from "./programs.mjs";
 import { createHost, Journal, People, TOOLS } from "./record.mjs";
-import { drain, Simulation } from "./simulation.mjs";
+import { drain, Simulation, WORLD } from "./simulation.mjs";
 import { FORCED, variant, WITHOUT } from "./variants.mjs";
 
 process.on("unhandledRejection", () => {}); // The program's own business; a worker warns about them.
@@ -29,6 +30,7 @@ const INVOCATION = {
   budgetMs: 1e9,
   limits: LIMITS,
   export: null,
+  ...(process.argv.includes("--sleeps") ? { parkMs: 800 } : {}),
 };
 
 const option = (/** @type {any} */ name, /** @type {any} */ or) => {
@@ -73,11 +75,13 @@ async function history(/** @type {any} */ main, /** @type {any} */ seed) {
   const people = new People(simulation);
   /** @type {any[]} */
   const world = [];
-  const stats = { attempts: 0, crashes: 0, parks: 0, lostLeases: 0, replayed: 0 };
+  const stats = { attempts: 0, crashes: 0, parks: 0, sleeps: 0, lostLeases: 0, replayed: 0 };
   const run = {
     record,
     people,
     world,
+    /** @type {number | null} */
+    until: null,
     holds: simulation.chance(0.3) ? 0.8 : 0.1,
     answer: (/** @type {any} */ path, /** @type {any} */ args) =>
       [...`${path}${JSON.stringify(args)}`].reduce(
@@ -153,6 +157,10 @@ async function history(/** @type {any} */ main, /** @type {any} */ seed) {
       people.any(waiting).then(() => {
         so.decided = true;
       });
+      if (run.until !== null) {
+        stats.sleeps++;
+        simulation.at(run.until - WALL - simulation.now, () => (so.decided = true), WORLD);
+      }
       await drain();
       while (!so.decided) await simulation.step();
       simulation.now += simulation.pick(0, 90_000_000);
@@ -399,7 +407,16 @@ const faults = {};
 /** @type {{ seed: number, size: number, main: any[] }[]} */
 const failing = [];
 /** @type {Record<string, number>} */
-const sum = { attempts: 0, crashes: 0, parks: 0, lostLeases: 0, replayed: 0, events: 0, calls: 0 };
+const sum = {
+  attempts: 0,
+  crashes: 0,
+  parks: 0,
+  sleeps: 0,
+  lostLeases: 0,
+  replayed: 0,
+  events: 0,
+  calls: 0,
+};
 let passed = 0;
 for (let seed = first; seed < first + histories && failing.length < stopAt; seed++) {
   const main = generate(seed);

@@ -212,6 +212,7 @@ export function createHost(
         if (simulation.chance(0.7)) record.flushed(fence);
         return {};
       case "quiet":
+        run.until = message.until ?? null;
         await record.flushed(fence);
         return simulation.chance(run.holds) ? silence() : { park: true }; // Held: the decision comes over `decided`.
       default:

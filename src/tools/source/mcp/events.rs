@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn an_event_without_end_is_refused() {
-        let mut events = Events::new(10);
+        let mut events = Events::new(12);
         assert_eq!(events.push(b"data: 12345\n"), Ok(vec![]));
         assert_eq!(events.push(b"data: 678"), Err(Large));
     }

@@ -576,7 +576,7 @@ impl Source for Mcp {
             info.as_ref().and_then(|info| info.get(name)).and_then(Value::as_str).map(str::to_owned)
         };
         brought.imported.title = text("title").or_else(|| text("name"));
-        brought.imported.description = said.instructions.clone();
+        brought.imported.description.clone_from(&said.instructions);
         brought.facts = json!({
             "era": session.line.era.as_str(),
             "protocolVersion": session.line.version,
