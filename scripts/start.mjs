@@ -7,6 +7,7 @@
 //
 // HOLDFAST_ADMIN_TOKEN of the environment wins over the token in .dev.vars.
 import fs from "node:fs";
+import http from "node:http";
 import net from "node:net";
 import path from "node:path";
 import { build } from "./build.mjs";
@@ -66,9 +67,9 @@ await script(import.meta.url, async () => {
   }
   server.show();
   console.log(welcome(url, token, (Date.now() - began) / 1000, mock?.page));
-  const cron = fireCron(url);
+  const stopCron = fireCron(url);
   const why = await Promise.race([asked, server.ended.then(() => "ended")]);
-  clearInterval(cron);
+  stopCron();
   await Promise.all([server.stop(), mock?.stop()]);
   if (why === "ended") throw new Refusal("wrangler dev has ended by itself.");
   process.exit(0);
@@ -236,32 +237,44 @@ async function isHealthy(url) {
 
 /**
  * Fires the cron trigger at once, which revives the workflows of an earlier process, and then once a
- * minute. Its failure is said once, and so is its recovery.
+ * minute. Its failure is said once, and so is its recovery. It answers when all that it began has
+ * ended, which for a service is minutes later: nobody waits for it, and nothing hangs up on it, for a
+ * hang-up would end what it began.
  *
  * @param {string} url
- * @returns {NodeJS.Timeout}
+ * @returns {() => void} ends it
  */
 function fireCron(url) {
   let trouble = "";
-  const fire = async () => {
-    const found = await fetch(url + CRON, {
-      method: "POST",
-      signal: AbortSignal.timeout(CRON_MS - 1_000),
-    }).then(
-      async (answer) => (answer.ok ? "" : `${answer.status} ${await answer.text()}`),
-      (/** @type {Error} */ error) => error.message,
-    );
-    if (found !== trouble) {
-      console.log(
-        found === ""
-          ? "The cron trigger works again."
-          : `The cron trigger failed, and is fired again every minute: ${found}`,
-      );
-    }
-    trouble = found;
+  let stopped = false;
+  const fire = () => {
+    /** @param {string} found */
+    const tell = (found) => {
+      if (found !== trouble && !stopped) {
+        console.log(
+          found === ""
+            ? "The cron trigger works again."
+            : `The cron trigger failed, and is fired again every minute: ${found}`,
+        );
+      }
+      trouble = found;
+    };
+    // Not `fetch`, which gives up on an answer after five minutes.
+    const request = http.request(url + CRON, { method: "POST", agent: false }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (chunk) => (text += chunk));
+      answer.on("end", () => tell(answer.statusCode === 200 ? "" : `${answer.statusCode} ${text}`));
+    });
+    request.on("error", (error) => tell(error.message));
+    request.on("socket", (socket) => socket.unref());
+    request.end();
   };
-  void fire();
-  return setInterval(fire, CRON_MS);
+  fire();
+  const interval = setInterval(fire, CRON_MS);
+  return () => {
+    stopped = true;
+    clearInterval(interval);
+  };
 }
 
 /**

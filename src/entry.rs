@@ -18,6 +18,7 @@ use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::sandbox::isolate::Isolate;
 use crate::sandbox::warm_worker::{WarmWorker, Which};
+use crate::schedules;
 use crate::services;
 use crate::store::db::Db;
 use crate::tools::source::Later;
@@ -56,7 +57,7 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 }
 
 /// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
-/// decided about, keeps services at work, wakes the workflows that are due, forgets keys that have had
+/// decided about, keeps services at work, begins what is due, wakes the workflows that are due, forgets keys that have had
 /// their time.
 ///
 /// # Errors
@@ -84,6 +85,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         approvals::sweep(&hands).await?;
         workflows::reconcile::sweep(&hands).await?;
         services::sweep(&hands).await?;
+        schedules::sweep(&hands).await?;
         sources.sweep().await?;
         ledger::prune(&db, retention_ms).await
     }

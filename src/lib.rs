@@ -11,6 +11,7 @@
 //! | [`ledger`] | idempotency keys: one run a key, its answer ever after |
 //! | [`pages`] | what people see: pages of HTML, signing in |
 //! | [`packages`] | saved, versioned programs with named exports, and their invocation |
+//! | [`schedules`] | runs that begin at their times, each time once |
 //! | [`services`] | exports of packages that are kept at work, one stretch after the other |
 //! | [`attempt`] | one attempt, in a request of its own: the driver, the recorder |
 //! | [`run`] | pure: budget, watchdog, limits, outcome, the run as a state machine |
@@ -46,6 +47,7 @@ pub mod rollback;
 pub mod run;
 pub mod runs;
 pub mod sandbox;
+pub mod schedules;
 pub mod services;
 pub mod signing;
 pub mod store;

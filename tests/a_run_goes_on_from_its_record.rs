@@ -12,7 +12,7 @@ fn histories_end_as_uninterrupted_ones() {
     let mut crashes = 0;
     let mut parks = 0;
     let mut sleeps = 0;
-    for seed in 0..3_000 {
+    for seed in 0..10_000 {
         match history(seed, None) {
             Ok(counts) => {
                 crashes += counts.crashes;

@@ -85,6 +85,11 @@ fn the_list_is_in_order_and_each_tool_is_whole() {
         "workflow_create",
         "workflow_run_list",
         "workflow_cancel",
+        "schedule_put",
+        "schedule_list",
+        "schedule_pause",
+        "schedule_run",
+        "schedule_delete",
     ];
     assert_eq!(names, expected);
     for tool in &tools {
@@ -365,6 +370,6 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
         error["data"]["nextStep"]
             .as_str()
             .unwrap()
-            .contains("execute, run_get, run_list, package_list, package_invoke, resume, tool_search, tool_describe, service_start, service_stop, service_status, run_rollback, workflow_create, workflow_run_list, workflow_cancel")
+            .contains("execute, run_get, run_list, package_list, package_invoke, resume, tool_search, tool_describe, service_start, service_stop, service_status, run_rollback, workflow_create, workflow_run_list, workflow_cancel, schedule_put, schedule_list, schedule_pause, schedule_run, schedule_delete")
     );
 }

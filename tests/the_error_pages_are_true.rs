@@ -49,6 +49,7 @@ const PINNED: &[(&str, &str)] = &[
     ("HF_E1301", "runtime_error"),
     ("HF_E1030", "not_found"),
     ("HF_E1031", "invalid_request"),
+    ("HF_E1032", "not_found"),
     ("HF_E1302", "timed_out"),
     ("HF_E1303", "deadlocked"),
     ("HF_E1304", "syntax_error"),

@@ -3,10 +3,11 @@
 use super::{App, internal};
 use crate::auth::Principal;
 use crate::error::Fault;
-use crate::mcp::{Tool, WorkflowCreate};
+use crate::mcp::{Change, ScheduleChange, SchedulePut, Tool, WorkflowCreate};
 use crate::packages::{self, Target};
 use crate::run::outcome::Status;
 use crate::runs::{self, Page};
+use crate::schedules::{self, rule::Missed};
 use crate::services;
 use crate::tools::find;
 use crate::workflows::{self, WorkflowRequest};
@@ -73,10 +74,46 @@ pub async fn of(
             workflows::list(&app.hands(), name, &page).await
         }
         Tool::WorkflowCancel(cancel) => workflows::cancel(&app.hands(), name, &cancel.run_id).await,
+        Tool::SchedulePut(put) => {
+            let (at, wanted) = schedule(put)?;
+            schedules::put(&app.hands(), name, &at, wanted, origin).await
+        }
+        Tool::ScheduleList(list) => {
+            let (hands, cursor) = (app.hands(), list.cursor.as_deref());
+            match &list.name {
+                None => schedules::list(&hands, name, None, cursor).await,
+                Some(of) => schedules::history(&hands, name, of, None, cursor).await,
+            }
+        }
+        Tool::ScheduleChange(ScheduleChange { name: of, change }) => {
+            let hands = app.hands();
+            match change {
+                Change::Delete => schedules::delete(&hands, name, &of).await,
+                Change::Pause => schedules::pause(&hands, name, &of, true).await,
+                Change::Resume => schedules::pause(&hands, name, &of, false).await,
+                Change::Run => Err(internal("a schedule that is run is not answered at once")),
+            }
+        }
         Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) | Tool::RunRollback(_) => {
             Err(internal("a tool that opens a run, or waits for one, is not answered at once"))
         }
     }
+}
+
+/// A schedule as a tool call puts it, and its name.
+fn schedule(call: SchedulePut) -> Result<(String, schedules::Put), Fault> {
+    let run = call.run.as_deref().map_or("{}", serde_json::value::RawValue::get);
+    let run = serde_json::from_str(run).map_err(|error| Fault::invalid("run", error))?;
+    let put = schedules::Put {
+        cron: call.cron,
+        zone: call.zone,
+        every: call.every.map(Into::into),
+        once: call.once.map(Into::into),
+        run,
+        missed: call.missed.as_deref().and_then(Missed::parse).unwrap_or_default(),
+        paused: false,
+    };
+    Ok((call.name, put))
 }
 
 fn workflow(create: WorkflowCreate) -> WorkflowRequest {

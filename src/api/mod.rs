@@ -13,6 +13,7 @@ pub mod mcp_answers;
 pub mod packages;
 pub mod policies;
 pub mod runs;
+pub mod schedules;
 pub mod secrets;
 pub mod services;
 pub mod sources;
@@ -150,6 +151,7 @@ async fn route(
         ["v1", "sources" | "tools" | "secrets", ..] => {
             sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }
+        ["v1", "schedules", rest @ ..] => schedules::route(&app, req, rest).await,
         ["v1", "services", rest @ ..] => services::route(&app, req, rest).await,
         ["v1", "workflows", rest @ ..] => workflows::route(&app, req, rest).await,
         ["v1", "tokens", rest @ ..] => tokens::route(&app, req, rest).await,

@@ -230,12 +230,11 @@ impl<'s, 'e, 't, 'a> Guard<'s, 'e, 't, 'a> {
 
     fn chunk_for(&mut self, it: &ForStatement<'_>, facts: Facts, order: u32) -> Option<()> {
         let counting = Counting::of(it).filter(|_| !facts.breaks);
-        let (start, end) = match &counting {
-            Some(counting) => self.counting_chunk(counting, facts),
-            None => {
-                let (start, end, _) = self.chunk(facts);
-                (start, end)
-            }
+        let (start, end) = if let Some(counting) = &counting {
+            self.counting_chunk(counting, facts)
+        } else {
+            let (start, end, _) = self.chunk(facts);
+            (start, end)
         };
         let keyword = it.span.start.saturating_add(3);
         let opened = scan::after(self.text, keyword, "(")?;

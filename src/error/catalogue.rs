@@ -314,6 +314,13 @@ catalogue! {
         shape: "{service} is started already, with other parameters or another version.",
         next: "Stop the service and wait for its end, then start it with what is wanted.",
     }
+    /// No schedule of this principal has the name.
+    ScheduleNotFound = "HF_E1032" {
+        NotFound, Caller, 404, FixRequest, No,
+        title: "No such schedule",
+        shape: "There is no schedule {name}.",
+        next: "List the schedules with GET /v1/schedules or schedule_list.",
+    }
     /// A variable or binding is missing or wrong.
     ConfigurationInvalid = "HF_E1050" {
         ConfigurationInvalid, Ours, 503, FixConfiguration, No,

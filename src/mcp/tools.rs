@@ -7,6 +7,9 @@ mod resume;
 mod run_get;
 mod run_list;
 mod run_rollback;
+mod schedule_change;
+mod schedule_list;
+mod schedule_put;
 mod service_start;
 mod service_status;
 mod service_stop;
@@ -23,6 +26,9 @@ pub use resume::Resume;
 pub use run_get::RunGet;
 pub use run_list::RunList;
 pub use run_rollback::RunRollback;
+pub use schedule_change::{Change, ScheduleChange};
+pub use schedule_list::ScheduleList;
+pub use schedule_put::SchedulePut;
 pub use service_start::ServiceStart;
 pub use service_status::ServiceStatus;
 pub use service_stop::ServiceStop;
@@ -36,7 +42,7 @@ use crate::{error::Fault, run::outcome::Status, tools::find::Search};
 use serde_json::{Value, value::RawValue};
 
 /// The names of the tools, in the order in which they are listed.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 20] = [
     execute::NAME,
     run_get::NAME,
     run_list::NAME,
@@ -52,6 +58,11 @@ const NAMES: [&str; 15] = [
     workflow_create::NAME,
     workflow_run_list::NAME,
     workflow_cancel::NAME,
+    schedule_put::NAME,
+    schedule_list::NAME,
+    schedule_change::PAUSE,
+    schedule_change::RUN,
+    schedule_change::DELETE,
 ];
 
 /// What the descriptions say that differs from one deployment or principal to another.
@@ -101,6 +112,12 @@ pub enum Tool {
     WorkflowRunList(WorkflowRunList),
     /// Ends a durable run.
     WorkflowCancel(WorkflowCancel),
+    /// Has something run at its times.
+    SchedulePut(SchedulePut),
+    /// Looks at schedules.
+    ScheduleList(ScheduleList),
+    /// Pauses, runs or deletes a schedule.
+    ScheduleChange(ScheduleChange),
 }
 
 /// Why a call is none.
@@ -138,6 +155,17 @@ impl Tool {
                 WorkflowRunList::read(arguments()).map(Self::WorkflowRunList)
             }
             workflow_cancel::NAME => WorkflowCancel::read(arguments()).map(Self::WorkflowCancel),
+            schedule_put::NAME => SchedulePut::read(arguments()).map(Self::SchedulePut),
+            schedule_list::NAME => ScheduleList::read(arguments()).map(Self::ScheduleList),
+            schedule_change::PAUSE => {
+                ScheduleChange::read(schedule_change::PAUSE, arguments()).map(Self::ScheduleChange)
+            }
+            schedule_change::RUN => {
+                ScheduleChange::read(schedule_change::RUN, arguments()).map(Self::ScheduleChange)
+            }
+            schedule_change::DELETE => {
+                ScheduleChange::read(schedule_change::DELETE, arguments()).map(Self::ScheduleChange)
+            }
             _ => return Err(NoCall::Unknown(RpcError::tool(name, &NAMES))),
         }
         .map_err(NoCall::Arguments)
@@ -157,6 +185,9 @@ impl Tool {
             Self::WorkflowCreate(_) => workflow_create::NAME,
             Self::WorkflowRunList(_) => workflow_run_list::NAME,
             Self::WorkflowCancel(_) => workflow_cancel::NAME,
+            Self::SchedulePut(_) => schedule_put::NAME,
+            Self::ScheduleList(_) => schedule_list::NAME,
+            Self::ScheduleChange(change) => change.tool(),
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
             Self::ServiceStart(_) => service_start::NAME,
@@ -179,11 +210,14 @@ impl Tool {
             | Self::ServiceStart(_)
             | Self::ServiceStop(_)
             | Self::WorkflowCreate(_)
-            | Self::WorkflowCancel(_) => "execute",
+            | Self::WorkflowCancel(_)
+            | Self::SchedulePut(_)
+            | Self::ScheduleChange(_) => "execute",
             Self::RunGet(_)
             | Self::RunList(_)
             | Self::ServiceStatus(_)
-            | Self::WorkflowRunList(_) => "runs",
+            | Self::WorkflowRunList(_)
+            | Self::ScheduleList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }
@@ -212,7 +246,12 @@ pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
         workflow_create::definition(),
         workflow_run_list::definition(),
         workflow_cancel::definition(),
+        schedule_put::definition(),
+        schedule_list::definition(),
     ]
+    .into_iter()
+    .chain(schedule_change::definitions())
+    .collect()
 }
 
 /// Reads a definition. The files are ours and a test reads each: one that cannot be read would be

@@ -8,3 +8,4 @@ pub mod random;
 pub mod seal;
 pub mod thrown;
 pub mod workflows;
+pub mod zone;

@@ -14,6 +14,7 @@ pub mod packages;
 pub mod permits;
 pub mod policies;
 pub mod runs;
+pub mod schedules;
 pub mod secrets;
 pub mod services;
 pub mod sessions;

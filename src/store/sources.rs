@@ -181,9 +181,10 @@ pub fn write(place: Place<'_>, owner: &str, tools: &str) -> [Statement; 3] {
         ),
         sql!(
             "INSERT INTO tool_words (rowid, owner, path, words, description)
-             SELECT t.id, ?5, t.path, e.value ->> 'words', t.description
-             FROM json_each(?4) e
-             JOIN tools t ON t.principal = ?1 AND t.path = e.value ->> 'path' AND t.generation = ?3
+             SELECT t.id, ?5, t.path, json_each.value ->> 'words', t.description
+             FROM json_each(?4)
+             JOIN tools t ON t.principal = ?1 AND t.path = json_each.value ->> 'path'
+               AND t.generation = ?3
              WHERE t.source = ?2",
             place.principal,
             place.name,

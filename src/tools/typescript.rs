@@ -50,25 +50,8 @@ pub fn declaration(
     result: Option<&Value>,
     most_bytes: usize,
 ) -> String {
-    let mut text = String::new();
-    for detail in DETAILS {
-        text = declared(path, description, parameters, result, *detail);
-        if text.len() <= most_bytes {
-            break;
-        }
-    }
-    text
-}
-
-fn declared(
-    path: &str,
-    description: &str,
-    parameters: &Value,
-    result: Option<&Value>,
-    detail: Detail,
-) -> String {
     let mut out = String::new();
-    let about = Detail { description_chars: detail.description_chars.saturating_mul(4), ..detail };
+    let about = Detail { description_chars: most_bytes.div_euclid(4), depth: 0 };
     comment(&mut out, "", description, about);
     let asks =
         parameters.get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
@@ -82,11 +65,37 @@ fn declared(
     let _ = write!(out, "{}(args{optional}: Arguments): Promise<Result>", key(last));
     out.push_str(&" }".repeat(parts.len()));
     out.push_str(";\n");
+    // What is written by the reader comes first; what is answered has the room that is left.
     let unknown = Value::Bool(true);
-    let mut taken = TAKEN_NAMES.iter().map(|name| (*name).to_owned()).collect();
-    types(&mut out, "Arguments", parameters, false, detail, &mut taken);
-    types(&mut out, "Result", result.unwrap_or(&unknown), true, detail, &mut taken);
+    let mut taken: BTreeSet<String> = TAKEN_NAMES.iter().map(|name| (*name).to_owned()).collect();
+    let room = most_bytes.saturating_sub(out.len());
+    let arguments =
+        fitting("Arguments", parameters, false, room.div_euclid(3).saturating_mul(2), &mut taken);
+    out.push_str(&arguments);
+    let room = most_bytes.saturating_sub(out.len());
+    out.push_str(&fitting("Result", result.unwrap_or(&unknown), true, room, &mut taken));
     out
+}
+
+/// The types of a schema in the most detail that there is room for.
+fn fitting(
+    name: &str,
+    schema: &Value,
+    is_result: bool,
+    room: usize,
+    taken: &mut BTreeSet<String>,
+) -> String {
+    let mut text = String::new();
+    let before = taken.clone();
+    for detail in DETAILS {
+        text.clear();
+        taken.clone_from(&before);
+        types(&mut text, name, schema, is_result, *detail, taken);
+        if text.len() <= room {
+            break;
+        }
+    }
+    text
 }
 
 /// Declares the type `name` of a schema, and the types that it needs.
@@ -117,8 +126,8 @@ fn types(
         direct: std::mem::take(&mut rendering.direct),
         about: schema,
     });
-    while let Some((name, target)) = rendering.waiting.pop_front() {
-        let text = rendering.schema(target, 0, 1, true);
+    while let Some((name, target, depth)) = rendering.waiting.pop_front() {
+        let text = rendering.schema(target, 0, depth, true);
         let direct = std::mem::take(&mut rendering.direct);
         declared.push(Declared { name, text, direct, about: target });
     }
@@ -170,7 +179,8 @@ struct Rendering<'a, 't> {
     schemas: usize,
     /// What a pointer is called.
     names: BTreeMap<String, String>,
-    waiting: VecDeque<(String, &'a Value)>,
+    /// Types that are named and not yet declared, and how deep they stand.
+    waiting: VecDeque<(String, &'a Value, usize)>,
     taken: &'t mut BTreeSet<String>,
     direct: BTreeSet<String>,
 }
@@ -193,12 +203,21 @@ impl<'a> Rendering<'a, '_> {
             Value::Object(members) => members,
             _ => return UNKNOWN.into(),
         };
-        if self.schemas > MAX_SCHEMAS || depth > self.detail.depth {
+        if self.schemas > MAX_SCHEMAS {
             return UNKNOWN.into();
+        }
+        if depth > self.detail.depth
+            && IN_DEPTH.iter().any(|keyword| members.contains_key(*keyword))
+        {
+            return match members.get("type").and_then(Value::as_str) {
+                Some("object") => "{ [key: string]: unknown }".into(),
+                Some("array") => "unknown[]".into(),
+                _ => UNKNOWN.into(),
+            };
         }
         let mut all: Vec<String> = Vec::new();
         if let Some(to) = members.get("$ref").or_else(|| members.get("$dynamicRef")) {
-            all.push(self.reference(to.as_str().unwrap_or_default(), is_direct));
+            all.push(self.reference(to.as_str().unwrap_or_default(), depth, is_direct));
         }
         if let Some(only) = members.get("const") {
             all.push(literal(only, 0));
@@ -224,7 +243,7 @@ impl<'a> Rendering<'a, '_> {
         intersection(all)
     }
 
-    fn reference(&mut self, to: &str, is_direct: bool) -> String {
+    fn reference(&mut self, to: &str, depth: usize, is_direct: bool) -> String {
         let Some(pointer) = to.strip_prefix('#') else { return UNKNOWN.into() };
         if pointer.is_empty() {
             if is_direct {
@@ -238,7 +257,7 @@ impl<'a> Rendering<'a, '_> {
         } else {
             let name = self.fresh(pointer);
             self.names.insert(pointer.to_owned(), name.clone());
-            self.waiting.push_back((name.clone(), target));
+            self.waiting.push_back((name.clone(), target, depth));
             name
         };
         if is_direct {
@@ -387,6 +406,20 @@ impl<'a> Rendering<'a, '_> {
         out
     }
 }
+
+/// Keywords that lead deeper.
+const IN_DEPTH: &[&str] = &[
+    "$ref",
+    "$dynamicRef",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "items",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+];
 
 const OF_OBJECTS: &[&str] =
     &["additionalProperties", "patternProperties", "properties", "required"];

@@ -316,7 +316,7 @@ mod tests {
             ("? [1]\n: 2", "line 1, column 5: has a key that is no text"),
             (&laughs, "has over 2000000 values"),
             (&long, "unfold to far too much"),
-            (&deep, "is nested in over 128 levels"),
+            (&deep, "recursion limit exceeded"),
             (&nested, "is nested in over 128 levels"),
         ];
         for (text, why) in cases {

@@ -49,21 +49,27 @@ impl Attempt {
         let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
         // Before the last statement, which says whether the end is this attempt's.
-        self.recorder.push([attempts::ended(run, fence, &self.spent(now), outcome.status(), now)]);
+        let (waits_as, wake_at) = self.waits();
+        let ended_as = match &outcome {
+            Outcome::Parked if setback.is_some() => Status::Parked,
+            Outcome::Parked => waits_as,
+            outcome => outcome.status(),
+        };
+        self.recorder.push([attempts::ended(run, fence, &self.spent(now), ended_as, now)]);
         if let Some(statements) = setback {
             self.recorder.push(statements);
         } else if outcome == Outcome::Parked {
             if self.order.segment.is_some() {
                 self.recorder.push([workflows::came_further(run, fence)]);
             }
-            let (status, wake_at) = self.waits();
-            self.recorder.push([store::park(run, fence, status, wake_at)]);
+            self.recorder.push([store::park(run, fence, waits_as, wake_at)]);
         } else {
             self.recorder.push([approvals::drop_open(run, fence, now)]);
             if undoable.is_some() {
                 let until = now.saturating_add(rollback::KEPT_MS);
                 self.recorder.push([store::keep(run, fence, until)]);
             } else {
+                self.recorder.forget_entries();
                 self.recorder.push(store::forget(run, fence));
             }
             self.recorder.push(runs::end(&runs::Ending {
