@@ -296,6 +296,9 @@ function welcome(url, token, seconds, mocks) {
   return `
 Holdfast answers on ${url} (after ${seconds.toFixed(1)} s). Ctrl-C ends it.
 ${mocks === undefined ? "" : `Errors of its own arrive at the stand-in for Sentry: ${mocks}\n`}
+Pages, for people: sign in with the token
+  ${url}
+
 Admin token
   ${token}
 
