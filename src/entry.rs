@@ -57,8 +57,8 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 }
 
 /// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
-/// decided about, keeps services at work, begins what is due, wakes the workflows that are due, forgets keys that have had
-/// their time.
+/// decided about, keeps services at work, begins what is due, wakes the workflows that are due,
+/// forgets keys that have had their time.
 ///
 /// # Errors
 ///
@@ -82,15 +82,22 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         };
         let (desk, engine) = (Rc::clone(&desk), Workflows::of(&env).ok());
         let hands = Hands { ctx, db: Rc::clone(&db), config, desk, engine };
-        approvals::sweep(&hands).await?;
-        workflows::reconcile::sweep(&hands).await?;
-        services::sweep(&hands).await?;
-        schedules::sweep(&hands).await?;
-        sources.sweep().await?;
-        ledger::prune(&db, retention_ms).await
+        // In order, and each by itself: one that fails, or computes for minutes, keeps none before it.
+        Ok::<_, Fault>([
+            services::sweep(&hands).await,
+            schedules::sweep(&hands).await,
+            workflows::reconcile::sweep(&hands).await,
+            approvals::sweep(&hands).await,
+            sources.sweep().await,
+            ledger::prune(&db, retention_ms).await.map(|_| ()),
+        ])
     }
     .await;
-    if let Err(fault) = swept {
+    let faults: Vec<Fault> = match swept {
+        Ok(swept) => swept.into_iter().filter_map(Result::err).collect(),
+        Err(fault) => vec![fault],
+    };
+    for fault in faults {
         desk.take(&fault, &Circumstances::default());
     }
     Ok(JsValue::UNDEFINED)

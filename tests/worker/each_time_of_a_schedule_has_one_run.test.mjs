@@ -168,7 +168,7 @@ test("once fires once and is done; run-now leaves its times alone", async () => 
   assert.equal((await w.json("/v1/schedules/single")).body.nextAt, at);
   const past = Date.now() - 10;
   await w.d1(
-    "UPDATE schedules SET rule = json_object('at', ?1), next_at = ?1 WHERE name = 'single'",
+    "UPDATE schedules SET rule = json_object('at', CAST(?1 AS INTEGER)), next_at = ?1 WHERE name = 'single'",
     past,
   );
   await w.scheduled();
