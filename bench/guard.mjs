@@ -42,20 +42,21 @@ function modules() {
   );
   /** @type {Record<string, string>} */
   const found = {
-    "worker.js": read("guard/worker.mjs"),
-    "guard.js": read("../src/sandbox/harness/guard.js"),
+    "bench/guard/worker.js": read("guard/worker.mjs"),
+    "src/sandbox/harness/guard.js": read("../src/sandbox/harness/guard.js"),
   };
   const imports = [];
   for (const [at, name] of names.entries()) {
     for (const kind of KINDS) {
       const { module, refusal } = prepared[kind]?.[at] ?? {};
       if (module === undefined) throw new Error(`${name}: ${refusal?.message}`);
-      found[`${kind}-${at}.js`] = module;
+      found[`bench/guard/${kind}-${at}.js`] = module;
       imports.push(`import ${kind}${at} from "./${kind}-${at}.js";`);
     }
   }
   const list = names.map((_, at) => `{ plain: plain${at}, guarded: guarded${at} }`);
-  found["programs.js"] = `${imports.join("\n")}\nexport const programs = [${list.join(", ")}];\n`;
+  found["bench/guard/prepared.js"] =
+    `${imports.join("\n")}\nexport const programs = [${list.join(", ")}];\n`;
   return found;
 }
 

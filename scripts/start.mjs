@@ -237,9 +237,9 @@ async function isHealthy(url) {
 
 /**
  * Fires the cron trigger at once, which revives the workflows of an earlier process, and then once a
- * minute. Its failure is said once, and so is its recovery. It answers when all that it began has ended,
- * which for a service is minutes later: nobody waits for it, and nothing hangs up on it, for a hang-up
- * would end what it began.
+ * minute. Its failure is said once, and so is its recovery. It answers when all that it began has
+ * ended, which for a service is minutes later: nobody waits for it, and nothing hangs up on it, for a
+ * hang-up would end what it began.
  *
  * @param {string} url
  * @returns {() => void} ends it
@@ -296,6 +296,9 @@ function welcome(url, token, seconds, mocks) {
   return `
 Holdfast answers on ${url} (after ${seconds.toFixed(1)} s). Ctrl-C ends it.
 ${mocks === undefined ? "" : `Errors of its own arrive at the stand-in for Sentry: ${mocks}\n`}
+Pages, for people: sign in with the token
+  ${url}
+
 Admin token
   ${token}
 

@@ -27,7 +27,9 @@ const STAGE_MS = 30 * MINUTE_MS;
 const TEST_MS = 5 * MINUTE_MS;
 
 /** Folders of tests/ in the order in which they are run; others follow by name. */
-const GROUPS = ["code", "harness", "tooling", "mocks", "worker", "clients", "deploy", "browser"];
+const GROUPS = [
+  ...["code", "harness", "tooling", "mocks", "worker", "clients", "deploy", "browser", "bench"],
+];
 
 /** Folders of tests/ that `npm test` leaves to commands of their own. */
 const ELSEWHERE = ["artefacts", "slow"];

@@ -57,8 +57,8 @@ async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response>
 }
 
 /// Once a minute, on the schedule: ends the runs whose attempt is dead, takes up those that somebody
-/// decided about, keeps services at work, wakes the workflows that are due, begins what is due, forgets
-/// keys that have had their time.
+/// decided about, keeps services at work, begins what is due, wakes the workflows that are due, forgets keys that have had
+/// their time.
 ///
 /// # Errors
 ///

@@ -29,30 +29,6 @@ fn description(guide: &Guide) -> String {
     listed(guide)[0]["description"].as_str().unwrap().to_owned()
 }
 
-/// The tools, in the order in which they are listed.
-const NAMES: [&str; 20] = [
-    "execute",
-    "run_get",
-    "run_list",
-    "package_list",
-    "package_invoke",
-    "resume",
-    "tool_search",
-    "tool_describe",
-    "service_start",
-    "service_stop",
-    "service_status",
-    "run_rollback",
-    "workflow_create",
-    "workflow_run_list",
-    "workflow_cancel",
-    "schedule_put",
-    "schedule_list",
-    "schedule_pause",
-    "schedule_run",
-    "schedule_delete",
-];
-
 #[test]
 fn execute_says_how_a_program_looks_and_what_ends_it() {
     let text = description(&guide());
@@ -93,7 +69,29 @@ fn execute_names_what_is_connected_and_where_longer_work_goes() {
 fn the_list_is_in_order_and_each_tool_is_whole() {
     let tools = listed(&guide());
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, NAMES);
+    let expected = [
+        "execute",
+        "run_get",
+        "run_list",
+        "package_list",
+        "package_invoke",
+        "resume",
+        "tool_search",
+        "tool_describe",
+        "service_start",
+        "service_stop",
+        "service_status",
+        "run_rollback",
+        "workflow_create",
+        "workflow_run_list",
+        "workflow_cancel",
+        "schedule_put",
+        "schedule_list",
+        "schedule_pause",
+        "schedule_run",
+        "schedule_delete",
+    ];
+    assert_eq!(names, expected);
     for tool in &tools {
         let name = &tool["name"];
         assert!(tool["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}");
@@ -368,5 +366,10 @@ fn an_unknown_tool_is_an_error_that_names_those_there_are() {
     assert_eq!(error["code"], -32602);
     assert_eq!(error["message"], "Unknown tool: Execute.");
     assert_eq!(error["data"]["code"], "HF_E1601");
-    assert!(error["data"]["nextStep"].as_str().unwrap().contains(&NAMES.join(", ")));
+    assert!(
+        error["data"]["nextStep"]
+            .as_str()
+            .unwrap()
+            .contains("execute, run_get, run_list, package_list, package_invoke, resume, tool_search, tool_describe, service_start, service_stop, service_status, run_rollback, workflow_create, workflow_run_list, workflow_cancel, schedule_put, schedule_list, schedule_pause, schedule_run, schedule_delete")
+    );
 }

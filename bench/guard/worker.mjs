@@ -1,6 +1,7 @@
 // Runs one of the programs once, with the guard's ticks in it or without, and says what came out.
-import { createGuard } from "./guard.js";
-import { programs } from "./programs.js";
+import { createGuard } from "../../src/sandbox/harness/guard.js";
+// @ts-expect-error -- made by bench/guard.mjs
+import { programs } from "./prepared.js";
 
 /** Longer than any measurement: the guard looks at the clock and never ends anything. */
 const BUDGET_MS = 3_600_000;

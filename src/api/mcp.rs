@@ -18,7 +18,7 @@ use crate::platform::random;
 use crate::rollback;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
-use crate::schedules;
+use crate::schedules::{self, Begun};
 use crate::store::sources as table;
 use crate::store::{policies, states};
 use crate::tools;
@@ -93,6 +93,8 @@ async fn guide(app: &App, principal: &str) -> Result<Guide, Fault> {
     let built_in = tools::built_in(&policy).map(str::to_owned).collect();
     let mut sources = app.config.tools_service.iter().cloned().collect::<Vec<String>>();
     sources.extend(table::names(&app.db, principal).await?);
+    // A source of which every tool is hidden is hidden, too.
+    sources.retain(|source| !policy.hides(&format!("{source}.*")));
     let budget_ms = app.config.budget_ms(Surface::Execute);
     let longer_work = app.has_workflows().then(|| LONGER_WORK.to_owned());
     Ok(Guide { built_in, sources, longer_work, budget_ms })
@@ -152,12 +154,6 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::ScheduleChange(ScheduleChange { change: Change::Run, name }) => {
-            match schedules::run_now(&app.hands(), &principal.name, &name, &origin).await {
-                Ok(order) => open(app, order, asker, call.reply).await,
-                Err(fault) => respond(call.reply.answer(&Err(fault))),
-            }
-        }
         Tool::Resume(resume) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
             let came =
@@ -168,6 +164,13 @@ async fn run_tool(
             let (db, config, name) = (&app.db, &app.config, &principal.name);
             match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
+                Err(fault) => respond(call.reply.answer(&Err(fault))),
+            }
+        }
+        Tool::ScheduleChange(ScheduleChange { name, change: Change::Run }) => {
+            match schedules::run_now(&app.hands(), &principal.name, &name, &origin).await {
+                Ok(Begun::Run(order)) => open(app, *order, asker, call.reply).await,
+                Ok(Begun::Workflow(text)) => respond(call.reply.answer(&look(text))),
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }

@@ -75,29 +75,45 @@ pub async fn of(
         }
         Tool::WorkflowCancel(cancel) => workflows::cancel(&app.hands(), name, &cancel.run_id).await,
         Tool::SchedulePut(put) => {
-            let (name_of, put) = put_of(put)?;
-            schedules::put(&app.hands(), name, &name_of, put, origin).await
+            let (at, wanted) = schedule(put)?;
+            schedules::put(&app.hands(), name, &at, wanted, origin).await
         }
         Tool::ScheduleList(list) => {
             let (hands, cursor) = (app.hands(), list.cursor.as_deref());
             match &list.name {
                 None => schedules::list(&hands, name, None, cursor).await,
-                Some(one) => schedules::history(&hands, name, one, None, cursor).await,
+                Some(of) => schedules::history(&hands, name, of, None, cursor).await,
             }
         }
-        Tool::ScheduleChange(ScheduleChange { change, name: one }) => {
+        Tool::ScheduleChange(ScheduleChange { name: of, change }) => {
             let hands = app.hands();
             match change {
-                Change::Delete => schedules::delete(&hands, name, &one).await,
-                Change::Pause => schedules::pause(&hands, name, &one, true).await,
-                Change::Resume => schedules::pause(&hands, name, &one, false).await,
-                Change::Run => Err(internal("a run of a schedule is opened, not answered at once")),
+                Change::Delete => schedules::delete(&hands, name, &of).await,
+                Change::Pause => schedules::pause(&hands, name, &of, true).await,
+                Change::Resume => schedules::pause(&hands, name, &of, false).await,
+                Change::Run => Err(internal("a schedule that is run is not answered at once")),
             }
         }
         Tool::Execute(_) | Tool::PackageInvoke(_) | Tool::Resume(_) | Tool::RunRollback(_) => {
             Err(internal("a tool that opens a run, or waits for one, is not answered at once"))
         }
     }
+}
+
+/// A schedule as a tool call puts it, and its name.
+fn schedule(call: SchedulePut) -> Result<(String, schedules::Put), Fault> {
+    let run = call.run.as_deref().map_or("{}", serde_json::value::RawValue::get);
+    let run = serde_json::from_str(run).map_err(|error| Fault::invalid("run", error))?;
+    let put = schedules::Put {
+        cron: call.cron,
+        zone: call.zone,
+        every: call.every.map(Into::into),
+        once: call.once.map(Into::into),
+        run,
+        missed: call.missed.as_deref().and_then(Missed::parse).unwrap_or_default(),
+        paused: false,
+    };
+    Ok((call.name, put))
 }
 
 fn workflow(create: WorkflowCreate) -> WorkflowRequest {
@@ -113,20 +129,4 @@ fn workflow(create: WorkflowCreate) -> WorkflowRequest {
         budget_ms: None,
         limits: None,
     }
-}
-
-/// A schedule as a tool call puts it, and its name.
-fn put_of(call: SchedulePut) -> Result<(String, schedules::Put), Fault> {
-    let run = call.run.as_deref().map_or("{}", serde_json::value::RawValue::get);
-    let run = serde_json::from_str(run).map_err(|error| Fault::invalid("run", error))?;
-    let put = schedules::Put {
-        cron: call.cron,
-        zone: call.zone,
-        every: call.every.map(Into::into),
-        once: call.once.map(Into::into),
-        run,
-        missed: call.missed.as_deref().and_then(Missed::parse).unwrap_or_default(),
-        paused: false,
-    };
-    Ok((call.name, put))
 }

@@ -148,10 +148,10 @@ async fn route(
             policies::test(&app, req).await
         }
         ["v1", "packages", rest @ ..] => packages::route(&app, req, rest).await,
-        ["v1", "schedules", rest @ ..] => schedules::route(&app, req, rest).await,
         ["v1", "sources" | "tools" | "secrets", ..] => {
             sources::route(&app, req, segments.get(1..).unwrap_or_default()).await
         }
+        ["v1", "schedules", rest @ ..] => schedules::route(&app, req, rest).await,
         ["v1", "services", rest @ ..] => services::route(&app, req, rest).await,
         ["v1", "workflows", rest @ ..] => workflows::route(&app, req, rest).await,
         ["v1", "tokens", rest @ ..] => tokens::route(&app, req, rest).await,

@@ -4,16 +4,16 @@ use super::packages::query;
 use super::{App, allow, auth, body, json_text, nothing_at, streaming};
 use crate::auth::Principal;
 use crate::error::Fault;
-use crate::schedules::{self, Put, Work};
+use crate::schedules::{self, Begun, Put, Work};
 use worker::{Method, Request, Response};
 
-/// `/v1/schedules`; `segments` is what follows.
+/// Finds the resource below `/v1/schedules`.
 ///
 /// # Errors
 ///
-/// Whatever refuses the request.
-pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Response, Fault> {
-    match segments {
+/// As the resource; no such one, or not by this method.
+pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
+    match rest {
         [] => {
             allow(&req, &[Method::Get])?;
             list(app, &req).await
@@ -112,8 +112,10 @@ pub async fn run(app: &App, req: &Request, name: &str) -> Result<Response, Fault
     let hands = app.hands();
     require(&principal, &schedules::work(&hands, &principal.name, name).await?)?;
     let origin = super::origin(req);
-    let order = schedules::run_now(&hands, &principal.name, name, &origin).await?;
-    streaming::answer(app, order).await
+    match schedules::run_now(&hands, &principal.name, name, &origin).await? {
+        Begun::Run(order) => streaming::answer(app, *order).await,
+        Begun::Workflow(text) => json_text(text, 200),
+    }
 }
 
 /// A schedule is managed by whoever may have its work run.

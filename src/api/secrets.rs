@@ -12,17 +12,30 @@ use worker::{Method, Request, Response};
 /// Secrets of one principal at most.
 const MAX_SECRETS: usize = 500;
 
+/// A secret to put.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Wanted {
-    value: String,
-    sources: Vec<String>,
-    hosts: Vec<String>,
-    headers: Option<Vec<String>>,
+pub struct Wanted {
+    /// Its value.
+    pub value: String,
+    /// Sources that may use it.
+    pub sources: Vec<String>,
+    /// Hosts that it may be shown to.
+    pub hosts: Vec<String>,
+    /// Headers that it may stand in; `authorization` without.
+    pub headers: Option<Vec<String>>,
+    /// Parameters of the URL that it may stand in.
     #[serde(default)]
-    query: Vec<String>,
+    pub query: Vec<String>,
+    /// Cookies that it may be.
     #[serde(default)]
-    cookies: Vec<String>,
+    pub cookies: Vec<String>,
+}
+
+impl std::fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wanted").finish_non_exhaustive()
+    }
 }
 
 /// `GET /v1/secrets`: names and grants.
@@ -64,12 +77,21 @@ pub async fn one(app: &App, mut req: Request, name: &str) -> Result<Response, Fa
         }
         return json_text(json!({ "name": name, "deleted": true }).to_string(), 200);
     }
+    let wanted: Wanted = body::json(&mut req).await?;
+    json_text(put(app, owner, name, wanted).await?.to_string(), 200)
+}
+
+/// Puts a secret; what is told of it.
+///
+/// # Errors
+///
+/// A bad name or value; no key in the environment; the database.
+pub async fn put(app: &App, owner: &str, name: &str, wanted: Wanted) -> Result<Value, Fault> {
     if !is_name(name) {
         let what = "must be of small letters, digits, _ and -, begin with a letter, and have 64 \
                     characters at most";
         return Err(Fault::invalid("name", what));
     }
-    let wanted: Wanted = body::json(&mut req).await?;
     let bytes = wanted.value.len();
     if !(MIN_BYTES..=MAX_BYTES).contains(&bytes) {
         return Err(Fault::invalid("value", format!("must have {MIN_BYTES} to {MAX_BYTES} bytes")));
@@ -95,5 +117,5 @@ pub async fn one(app: &App, mut req: Request, name: &str) -> Result<Response, Fa
     if let Some(members) = told.as_object_mut() {
         members.insert("name".to_owned(), json!(name));
     }
-    json_text(told.to_string(), 200)
+    Ok(told)
 }

@@ -24,9 +24,8 @@ use crate::run::log::Log;
 use crate::run::machine::{Event, POLL_MS, Run};
 use crate::run::outcome::Outcome;
 use crate::run::value;
-use crate::sandbox::{Host, Lost, NUMBERING, Sandbox};
+use crate::sandbox::{Host, Lost, Sandbox};
 use crate::store::db::{Db, StoreError};
-use crate::store::journal::{self as store, Recording};
 use crate::store::{approvals, attempts, followed, policies, runs};
 use crate::tools::policy::Policy;
 use crate::tools::{Came, Tools, reply_of};
@@ -76,11 +75,12 @@ pub async fn run<S: Sandbox>(
     let options = code::Options { guard: config.guard, ambient: AMBIENT };
     let program = Program::of(&order, &options);
     let left = caller_left(aborted).boxed_local().fuse();
+    let fresh = if order.resumes { None } else { Some(Memory::fresh(&order)?) };
     let begun = async {
-        if order.resumes {
-            return Ok(permit::Waited::Begun { at: now_ms(), left });
+        match &fresh {
+            None => Ok(permit::Waited::Begun { at: now_ms(), left }),
+            Some(memory) => permit::wait(&db, &order, &memory.seed, config, left).await,
         }
-        permit::wait(&db, &order, config, left).await
     };
     let (begun, policy) = join(begun, policies::of(&db, &order.principal)).await;
     let (begun_at, left) = match begun? {
@@ -89,8 +89,10 @@ pub async fn run<S: Sandbox>(
             return Err(Fault::new(Code::Cancelled, format!("The run was cancelled: {why}.")));
         }
     };
-    let memory =
-        if order.resumes { Memory::recall(&db, &order).await? } else { Memory::fresh(&order)? };
+    let memory = match fresh {
+        Some(memory) => memory,
+        None => Memory::recall(&db, &order).await?,
+    };
     let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
     let (policy, unread) = match policy {
         Ok(policy) => (Rc::new(policy), None),
@@ -188,16 +190,6 @@ impl Attempt {
         };
         recorder.resume_at(seq);
         tools.recall(&journal);
-        if !order.resumes {
-            let request = order.kept().unwrap_or_default();
-            recorder.push([store::begin(&Recording {
-                run: &order.run_id,
-                fence: order.fence,
-                seed: &seed,
-                harness: NUMBERING,
-                request: &request,
-            })]);
-        }
         recorder.push([attempts::began(&order.run_id, order.fence, now, order.limits.ceiling_ms)]);
         let mut people = People::default();
         people.hear(&approvals, &order.origin);
@@ -253,10 +245,11 @@ impl Attempt {
         let mut renewed_at = if self.shift.is_some() { 0 } else { now_ms() };
         let mut polled_at = 0_u64;
         loop {
-            if writing.is_terminated_and(!recorder.is_idle()) {
+            let now = now_ms();
+            let due = recorder.due_in_ms(now);
+            if writing.is_terminated_and(due == Some(0)) {
                 writing = recorder.write().boxed_local().fuse();
             }
-            let now = now_ms();
             if now.saturating_sub(renewed_at) >= RENEW_MS && renewing.is_terminated_and(true) {
                 renewed_at = now;
                 let (run, fence) = (self.order.run_id.clone(), self.order.fence);
@@ -282,6 +275,7 @@ impl Attempt {
                 self.run.on(now, Event::ParkTold);
             }
             let longest = if asks { ASK_MS } else { POLL_MS };
+            let longest = due.filter(|ms| *ms > 0).unwrap_or(longest).min(longest);
             let pause = sleep_ms(self.run.sleep_ms(now).min(longest)).fuse();
             pin_mut!(pause);
             let event = select_biased! {

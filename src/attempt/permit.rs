@@ -7,7 +7,9 @@ use super::order::Order;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
-use crate::store::db::Db;
+use crate::sandbox::NUMBERING;
+use crate::store::db::{Db, Statement};
+use crate::store::journal::{self, Recording};
 use crate::store::permits::{self, Asked};
 use crate::store::runs::Beginning;
 use futures_util::future::{Fuse, FutureExt as _, LocalBoxFuture};
@@ -42,7 +44,7 @@ impl std::fmt::Debug for Waited {
     }
 }
 
-/// Begins the run as soon as there is a permit.
+/// Begins the run as soon as there is a permit, its record with it: `seed` is the record's.
 ///
 /// # Errors
 ///
@@ -51,11 +53,20 @@ impl std::fmt::Debug for Waited {
 pub async fn wait(
     db: &Db,
     order: &Order,
+    seed: &str,
     config: &Config,
     mut left: Left,
 ) -> Result<Waited, Fault> {
     let asked_at = now_ms();
-    match ask(db, order, config, None).await? {
+    let request = order.kept().unwrap_or_default();
+    let record = journal::begin(&Recording {
+        run: &order.run_id,
+        fence: order.fence,
+        seed,
+        harness: NUMBERING,
+        request: &request,
+    });
+    match ask(db, order, &record, config, None).await? {
         Asked::Granted => return Ok(Waited::Begun { at: now_ms(), left }),
         Asked::Taken => return Err(taken(order)),
         Asked::Full => {}
@@ -75,7 +86,7 @@ pub async fn wait(
             () = pause => {}
         }
         let now = now_ms();
-        match ask(db, order, config, Some(asked_at)).await? {
+        match ask(db, order, &record, config, Some(asked_at)).await? {
             Asked::Granted => return Ok(Waited::Begun { at: now_ms(), left }),
             Asked::Taken => {
                 leave(db, order).await;
@@ -94,6 +105,7 @@ pub async fn wait(
 async fn ask(
     db: &Db,
     order: &Order,
+    record: &Statement,
     config: &Config,
     joined_at: Option<u64>,
 ) -> Result<Asked, Fault> {
@@ -111,7 +123,7 @@ async fn ask(
         now: now_ms(),
     };
     let claim = order.claim.as_ref();
-    Ok(permits::ask(db, &beginning, claim, &config.permits, joined_at).await?)
+    Ok(permits::ask(db, &beginning, record, claim, &config.permits, joined_at).await?)
 }
 
 /// Another run answers the key; `crate::ledger` looks which.

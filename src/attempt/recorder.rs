@@ -1,11 +1,13 @@
 //! The record of a run, written behind it.
 //!
 //! Statements are queued in order and sent in batches, one batch at a time, so that the stored
-//! part is always a beginning of the one true history. Reads never wait for it; effects, and the
-//! end of the run, wait until everything before them is stored. The entries of the journal that wait
+//! part is always a beginning of the one true history. Reads never wait for it: what they queue is
+//! gathered for a moment, so that many of them are one batch. Effects, and the end of the run, wait
+//! until everything before them is stored. The entries of the journal that wait
 //! together are written as one text. When its rows change nothing, another attempt has the fence:
 //! then nothing further is written, and whoever waits for it never goes on.
 
+use crate::platform::clock::now_ms;
 use crate::store::db::{Db, Statement, StoreError};
 use crate::store::journal;
 use futures_channel::oneshot;
@@ -19,9 +21,17 @@ const MAX_BATCH: usize = 50;
 /// Bytes of one batch at most, so that no request to D1 grows past what an isolate holds easily.
 const MAX_BATCH_BYTES: usize = 4_000_000;
 
+/// How long what nobody waits for is gathered, in milliseconds: several calls of a busy program, and
+/// little against the lease of an attempt that may die before it is written.
+const GATHER_MS: u64 = 50;
+
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Item>,
+    /// When the oldest of what waits was queued.
+    since: u64,
+    /// Somebody waits for what is queued, or is about to.
+    hurried: bool,
     /// The next row of the journal.
     seq: u64,
     /// How many items were ever queued, and how many of them are stored.
@@ -91,10 +101,42 @@ impl Recorder {
 
     fn queue_all(&self, items: impl Iterator<Item = Item>) {
         let mut queue = self.queue.borrow_mut();
+        let now = now_ms();
         for item in items {
+            if queue.waiting.is_empty() {
+                queue.since = now;
+            }
             queue.waiting.push_back(item);
             queue.queued = queue.queued.saturating_add(1);
         }
+    }
+
+    /// What is queued is to be written at once: somebody is about to wait for it.
+    pub fn hurry(&self) {
+        self.queue.borrow_mut().hurried = true;
+    }
+
+    /// Milliseconds until what waits is to be written; `None` when nothing does.
+    #[must_use]
+    pub fn due_in_ms(&self, now: u64) -> Option<u64> {
+        let queue = self.queue.borrow();
+        if queue.waiting.is_empty() {
+            return None;
+        }
+        if queue.hurried || !queue.listeners.is_empty() || queue.waiting.len() >= MAX_BATCH {
+            return Some(0);
+        }
+        Some(queue.since.saturating_add(GATHER_MS).saturating_sub(now).min(GATHER_MS))
+    }
+
+    /// Forgets the entries of the journal that are not written yet: the run ends, and its record with
+    /// it.
+    pub fn forget_entries(&self) {
+        let mut queue = self.queue.borrow_mut();
+        let before = queue.waiting.len();
+        queue.waiting.retain(|item| matches!(item, Item::Statement(_)));
+        let gone = before.saturating_sub(queue.waiting.len());
+        queue.stored = queue.stored.saturating_add(u64::try_from(gone).unwrap_or(0));
     }
 
     /// Waits until everything queued so far is stored. Never returns when it cannot be: then the
@@ -167,6 +209,7 @@ impl Recorder {
 
     fn take(&self) -> Batch {
         let mut queue = self.queue.borrow_mut();
+        queue.hurried = false;
         let mut batch = Batch::default();
         let mut journal = String::new();
         let mut bytes = 0_usize;

@@ -185,14 +185,14 @@ impl Tool {
             Self::WorkflowCreate(_) => workflow_create::NAME,
             Self::WorkflowRunList(_) => workflow_run_list::NAME,
             Self::WorkflowCancel(_) => workflow_cancel::NAME,
+            Self::SchedulePut(_) => schedule_put::NAME,
+            Self::ScheduleList(_) => schedule_list::NAME,
+            Self::ScheduleChange(change) => change.tool(),
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
             Self::ServiceStart(_) => service_start::NAME,
             Self::ServiceStop(_) => service_stop::NAME,
             Self::ServiceStatus(_) => service_status::NAME,
-            Self::SchedulePut(_) => schedule_put::NAME,
-            Self::ScheduleList(_) => schedule_list::NAME,
-            Self::ScheduleChange(change) => change.tool(),
         }
     }
 
@@ -209,15 +209,15 @@ impl Tool {
             | Self::ToolDescribe(_)
             | Self::ServiceStart(_)
             | Self::ServiceStop(_)
-            | Self::SchedulePut(_)
-            | Self::ScheduleChange(_)
             | Self::WorkflowCreate(_)
-            | Self::WorkflowCancel(_) => "execute",
+            | Self::WorkflowCancel(_)
+            | Self::SchedulePut(_)
+            | Self::ScheduleChange(_) => "execute",
             Self::RunGet(_)
             | Self::RunList(_)
             | Self::ServiceStatus(_)
-            | Self::ScheduleList(_)
-            | Self::WorkflowRunList(_) => "runs",
+            | Self::WorkflowRunList(_)
+            | Self::ScheduleList(_) => "runs",
             Self::PackageList(_) => "packages",
         }
     }

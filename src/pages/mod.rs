@@ -13,6 +13,7 @@ pub mod policies;
 pub mod respond;
 pub mod runs;
 pub mod session;
+pub mod sources;
 pub mod tokens;
 pub mod view;
 
@@ -71,17 +72,21 @@ pub fn owns(segments: &[&str]) -> bool {
         "runs",
         "sign-in",
         "sign-out",
+        "secrets",
+        "sources",
         "tokens",
     ];
     match segments {
         [one] => ONE.contains(one),
         [first, _] => {
-            ["approvals", "assets", "docs", "packages", "runs"].contains(first)
+            ["approvals", "assets", "docs", "packages", "runs", "sources"].contains(first)
                 || *segments == ["policies", "test"]
         }
         [first, second, third] => match *first {
             "runs" => ["cancel", "again"].contains(third),
             "tokens" => *third == "revoke",
+            "secrets" => *third == "delete",
+            "sources" => ["refresh", "delete"].contains(third),
             "docs" => *second == "errors",
             first => first == "packages",
         },
@@ -164,8 +169,12 @@ async fn route(
 /// What can be done with a path besides looking at it.
 fn methods(segments: &[&str]) -> &'static [Method] {
     match segments {
-        ["runs"] | ["policies", "test"] | ["runs" | "tokens" | "packages", _, _] => &[Method::Post],
-        ["tokens" | "policies"] | ["approvals", _] => &[Method::Get, Method::Head, Method::Post],
+        ["runs"]
+        | ["policies", "test"]
+        | ["runs" | "tokens" | "packages" | "sources" | "secrets", _, _] => &[Method::Post],
+        ["tokens" | "policies" | "sources" | "secrets"] | ["approvals", _] => {
+            &[Method::Get, Method::Head, Method::Post]
+        }
         _ => &[Method::Get, Method::Head],
     }
 }
@@ -185,6 +194,9 @@ async fn looked_at(
         ["packages"] => packages::index(app, req, visitor).await,
         ["packages", name] => packages::show(app, req, visitor, name).await,
         ["policies"] => policies::index(app, visitor).await,
+        ["secrets"] => sources::all_secrets(app, visitor).await,
+        ["sources"] => sources::index(app, visitor).await,
+        ["sources", name] => sources::show(app, visitor, name).await,
         ["tokens"] => tokens::index(app, visitor, None).await,
         _ => Err(Fault::new(Code::RouteNotFound, "There is no such page.")),
     }
@@ -211,6 +223,10 @@ async fn posted(
         ["approvals", id] => approvals::decide(app, req, visitor, id).await,
         ["packages", name, what] => packages::change(app, req, visitor, (name, what)).await,
         ["policies"] => policies::change(app, req, visitor).await,
+        ["secrets"] => sources::put_secret(app, req, visitor).await,
+        ["secrets", name, "delete"] => sources::delete_secret(app, req, visitor, name).await,
+        ["sources"] => sources::connect(app, req, visitor).await,
+        ["sources", name, what] => sources::change(app, req, visitor, (name, what)).await,
         ["tokens", id, "revoke"] => tokens::revoke(app, req, visitor, id).await,
         ["policies", "test"] => {
             return policies::test(app, req, visitor).await.map(Posted::Shown);

@@ -223,11 +223,11 @@ impl Field {
         match digits(text).or(named.map(|(_, number)| number)) {
             Some(number) if (self.from..=self.to).contains(&number) => Ok(number),
             _ => {
-                let by_name = match self.names {
+                let or = match self.names {
                     [first, .., last] => format!(", or {first} to {last}"),
                     _ => String::new(),
                 };
-                let what = format!("it is from {} to {}{by_name}", self.from, self.to);
+                let what = format!("it is from {} to {}{or}", self.from, self.to);
                 Err(self.wrong(part, &what))
             }
         }
@@ -247,6 +247,7 @@ fn digits(text: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     //! What is read is what is meant, and clocks that change are dealt with as it is said above.
+    #![expect(clippy::arithmetic_side_effects, reason = "times of tests are small")]
 
     use super::super::calendar::{Written, read as time};
     use super::super::zone::Utc;

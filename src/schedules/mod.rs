@@ -34,6 +34,7 @@ use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
 use crate::store::ledger::Claim;
 use crate::store::schedules::{self as table, Firing, Past, Putting, Row, Time};
+use crate::workflows::{self, WorkflowRequest};
 use calendar::Written;
 use cron::Cron;
 use rule::{Missed, Rule};
@@ -121,15 +122,19 @@ pub struct Work {
 }
 
 impl Work {
-    /// The export that is meant; `None` for a program.
+    /// The export that is meant; `None` for a program or a workflow.
     ///
     /// # Errors
     ///
     /// `invalid_request` when it is not one thing; what no package can be called.
     pub fn target(&self) -> Result<Option<Target>, Fault> {
         if self.workflow.is_some() {
-            let what = "is not supported by this version; schedule a program or a package";
-            return Err(Fault::invalid("run.workflow", what));
+            let alone = Self { workflow: self.workflow.clone(), ..Self::default() };
+            if json!(alone) != json!(self) {
+                let what = "holds all there is of it: code or package, params, label, …";
+                return Err(Fault::invalid("run.workflow", what));
+            }
+            return Ok(None);
         }
         match (&self.code, &self.package) {
             (Some(_), None) if self.version.is_some() => {
@@ -137,7 +142,7 @@ impl Work {
             }
             (Some(_), None) => Ok(None),
             (None, Some(package)) => Target::read(package).map(Some),
-            _ => Err(Fault::invalid("run", "must have one of code and package")),
+            _ => Err(Fault::invalid("run", "must have one of code, package and workflow")),
         }
     }
 
@@ -149,6 +154,19 @@ impl Work {
     pub fn scope(&self) -> Result<String, Fault> {
         Ok(self.target()?.map_or_else(|| "execute".to_owned(), |target| target.scope()))
     }
+}
+
+/// The durable run that is meant, under a key; `None` where a run is.
+fn workflow(work: &Work, key: Option<String>) -> Result<Option<WorkflowRequest>, Fault> {
+    let Some(workflow) = &work.workflow else { return Ok(None) };
+    let mut request: WorkflowRequest = serde_json::from_value(workflow.clone())
+        .map_err(|error| Fault::invalid("run.workflow", error))?;
+    if request.run_at.is_some() || request.idempotency_key.is_some() {
+        let what = "has no runAt and no idempotencyKey: its times and keys are the schedule's";
+        return Err(Fault::invalid("run.workflow", what));
+    }
+    request.idempotency_key = key;
+    Ok(Some(request))
 }
 
 /// The rule as it is kept.
@@ -201,10 +219,22 @@ pub async fn put(
     let now = now_ms();
     let kept = kept(&wanted, whole(now))?;
     let next_at = first(&kept, whole(now))?;
-    order(hands, principal, name, wanted.run.clone()).await?;
+    wanted.run.target()?;
+    match workflow(&wanted.run, None)? {
+        Some(request) => {
+            let checked = workflows::check(hands, principal, origin, request).await;
+            checked.map_err(|fault| within("run.workflow", fault))?;
+        }
+        None => {
+            order(hands, principal, name, wanted.run.clone()).await?;
+        }
+    }
     if let Some(program) = &wanted.run.code {
         let options = code::Options { guard: hands.config.guard, ambient: AMBIENT };
-        code::prepare(program, &options).map_err(|refusal| refused(&refusal))?;
+        code::prepare(program, &options).map_err(|refusal| {
+            let fault = Fault::invalid("run.code", &refusal.message);
+            Fault { details: refused(&refusal).details, ..fault }.with("field", "run.code")
+        })?;
     }
     let text = |value: Result<String, serde_json::Error>| {
         value.map_err(|error| Fault::internal("none", error.to_string()))
@@ -366,17 +396,19 @@ async fn order(hands: &Hands, principal: &str, name: &str, work: Work) -> Result
             packages::order(db, config, principal, &target, of, now_ms()).await
         }
     };
-    ordered.map_err(|fault| {
-        // The field is one of the schedule's own.
-        match fault.details.get("field").and_then(Value::as_str) {
-            Some(field) if !field.starts_with("run.") => {
-                let field = format!("run.{field}");
-                let message = format!("run.{}", fault.message);
-                Fault { message, ..fault }.with("field", field)
-            }
-            _ => fault,
+    ordered.map_err(|fault| within("run", fault))
+}
+
+/// The fault of a part, with its place in the schedule.
+fn within(part: &str, fault: Fault) -> Fault {
+    match fault.details.get("field").and_then(Value::as_str) {
+        Some(field) if !field.starts_with("run.") => {
+            let field = format!("{part}.{field}");
+            let message = format!("{part}.{}", fault.message);
+            Fault { message, ..fault }.with("field", field)
         }
-    })
+        _ => fault,
+    }
 }
 
 /// A schedule as it stands.
@@ -408,7 +440,7 @@ pub async fn list(
     let more = cut(&mut rows, limit);
     let shown: Vec<Value> = rows.iter().map(|row| Value::Object(view(row))).collect();
     let next = rows.last().filter(|_| more).map(|row| row.name.clone());
-    Ok(paged("schedules", &shown, next.as_deref()))
+    Ok(paged("schedules", &shown, next))
 }
 
 /// The times of a schedule, newest first: `{firings: [...], nextCursor?}`.
@@ -437,7 +469,7 @@ pub async fn history(
     let more = cut(&mut rows, limit);
     let shown: Vec<Value> = rows.iter().map(past).collect();
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.at, row.manual));
-    Ok(paged("firings", &shown, next.as_deref()))
+    Ok(paged("firings", &shown, next))
 }
 
 /// Has a schedule not fire, or fire again. Times that pass while it is paused are left out.
@@ -480,6 +512,15 @@ pub async fn work(hands: &Hands, principal: &str, name: &str) -> Result<Work, Fa
     serde_json::from_str(&row.work).map_err(|error| Fault::internal("none", error.to_string()))
 }
 
+/// What somebody asked for now.
+#[derive(Debug)]
+pub enum Begun {
+    /// A run, which begins with its answer.
+    Run(Box<Order>),
+    /// A durable run, as it is told.
+    Workflow(String),
+}
+
 /// A run that somebody asks for now, put down in the history. Its schedule goes on as before.
 ///
 /// # Errors
@@ -490,11 +531,17 @@ pub async fn run_now(
     principal: &str,
     name: &str,
     origin: &str,
-) -> Result<Order, Fault> {
+) -> Result<Begun, Fault> {
     let row = find(hands, principal, name).await?;
-    let order = order(hands, principal, name, work(hands, principal, name).await?).await?;
+    let work = work(hands, principal, name).await?;
+    if let Some(request) = workflow(&work, None)? {
+        let created = workflows::create(hands, principal, origin, request).await?;
+        hands.db.run(&table::asked(&row, &created.id, now_ms())).await?;
+        return Ok(Begun::Workflow(created.text));
+    }
+    let order = order(hands, principal, name, work).await?;
     hands.db.run(&table::asked(&row, &order.run_id, now_ms())).await?;
-    Ok(Order { origin: origin.to_owned(), ..order })
+    Ok(Begun::Run(Box::new(Order { origin: origin.to_owned(), ..order })))
 }
 
 /// Once a minute: puts down the times that are due, begins their runs, forgets old history.
@@ -540,17 +587,17 @@ async fn fire(hands: &Hands, firing: Firing) -> Result<(), Fault> {
         Ok(work) => work,
         Err(error) => return Err(Fault::internal("none", error.to_string())),
     };
+    let key = format!("schedule:{}:{}", firing.schedule_id, firing.at);
+    if work.workflow.is_some() {
+        return create(hands, &firing, &work, key).await;
+    }
     let request_hash = request::hash(&json!(firing.work));
     let ordered = order(hands, &firing.principal, &firing.name, work.clone()).await;
     let target = work.target().ok().flatten().map(|target| target.to_string());
     let order = match ordered {
         Ok(order) => Order {
             origin: firing.origin.clone(),
-            claim: Some(Claim {
-                target: target.unwrap_or_default(),
-                key: format!("schedule:{}:{}", firing.schedule_id, firing.at),
-                request_hash,
-            }),
+            claim: Some(Claim { target: target.unwrap_or_default(), key, request_hash }),
             ..order
         },
         Err(fault) => return unfired(hands, &firing, &fault).await,
@@ -581,6 +628,24 @@ async fn fire(hands: &Hands, firing: Firing) -> Result<(), Fault> {
         }
     });
     Ok(())
+}
+
+/// Creates the durable run of a time: the same key again gives the same one.
+async fn create(hands: &Hands, firing: &Firing, work: &Work, key: String) -> Result<(), Fault> {
+    let (principal, origin) = (&firing.principal, &firing.origin);
+    let created = async {
+        let request = workflow(work, Some(key))?
+            .ok_or_else(|| Fault::internal("none", "the work is no workflow"))?;
+        workflows::create(hands, principal, origin, request).await
+    }
+    .await;
+    match created {
+        Ok(created) => {
+            hands.db.run(&table::fired(firing, "begun", Some(&created.id), None)).await?;
+            Ok(())
+        }
+        Err(fault) => unfired(hands, firing, &fault).await,
+    }
 }
 
 /// No run began: it is tried again where there was no room, and refused for good where it cannot run.
@@ -678,7 +743,7 @@ fn cut<T>(rows: &mut Vec<T>, limit: u64) -> bool {
     more
 }
 
-fn paged(word: &str, shown: &[Value], next: Option<&str>) -> String {
+fn paged(word: &str, shown: &[Value], next: Option<String>) -> String {
     match next {
         Some(cursor) => json!({ word: shown, "nextCursor": cursor }),
         None => json!({ word: shown }),

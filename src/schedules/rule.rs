@@ -134,6 +134,7 @@ pub fn round(
 #[cfg(test)]
 mod tests {
     //! Each time once, in order, and none is forgotten.
+    #![expect(clippy::arithmetic_side_effects, reason = "times of tests are small")]
 
     use super::super::zone::Utc;
     use super::*;

@@ -36,7 +36,7 @@ pub enum Asked {
 }
 
 /// Begins a run if a permit is free and nobody of its principal has waited longer; with a claim,
-/// only if no other run has the key.
+/// only if no other run has the key. `record` begins its record, where it begins.
 ///
 /// # Errors
 ///
@@ -44,6 +44,7 @@ pub enum Asked {
 pub async fn ask(
     db: &Db,
     run: &Beginning<'_>,
+    record: &Statement,
     claim: Option<&Claim>,
     permits: &Permits,
     joined_at: Option<u64>,
@@ -60,6 +61,7 @@ pub async fn ask(
             run.id
         ));
     }
+    statements.push(record.clone());
     let written = db.batch(&statements).await?;
     let changed = |at: usize| written.get(at).is_some_and(|rows| *rows > 0);
     Ok(match (changed(0), place) {

@@ -531,6 +531,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_blocked_whatever_the_arguments_is_hidden() {
+        let hides =
+            |list: Value, path: &str| Policy { own: rules(list), ..Policy::default() }.hides(path);
+        let when = json!([{ "at": "/to", "equals": 1 }]);
+        for (list, path, expected) in [
+            (json!([{ "pattern": "a.b", "action": "block" }]), "a.b", true),
+            (json!([{ "pattern": "a.b", "action": "block" }]), "a.c", false),
+            (json!([{ "pattern": "a.b", "action": "ask" }]), "a.b", false),
+            (json!([{ "pattern": "a.b", "action": "block", "when": when }]), "a.b", false),
+            (json!([{ "pattern": "a.*", "action": "block" }]), "a.*", true),
+            (json!([{ "pattern": "*", "action": "block" }]), "a.*", true),
+            (json!([{ "pattern": "a.b", "action": "block" }]), "a.*", false),
+        ] {
+            assert_eq!(hides(list.clone(), path), expected, "{list} {path}");
+        }
+    }
+
+    #[test]
     fn conditions_look_at_the_argument() {
         let arguments = json!({ "to": "a@example.com", "n": 5, "list": [{ "x": null }] });
         for (condition, expected) in [

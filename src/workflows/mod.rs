@@ -45,6 +45,21 @@ pub struct Created {
     pub replayed: bool,
 }
 
+/// Checks a workflow that is to be created later.
+///
+/// # Errors
+///
+/// Whatever would refuse it.
+pub async fn check(
+    hands: &Hands,
+    principal: &str,
+    origin: &str,
+    request: WorkflowRequest,
+) -> Result<(), Fault> {
+    hands.engine.as_ref().ok_or_else(no_engine)?;
+    request.check(hands, principal, origin).await.map(|_| ())
+}
+
 /// Creates a workflow for a principal. `origin`: of the links to its approvals.
 ///
 /// # Errors

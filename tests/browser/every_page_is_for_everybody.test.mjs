@@ -56,6 +56,44 @@ for (const [name, options] of LOOKS) {
   });
 }
 
+test(
+  "each page is whole without script, and all of it is reached by keyboard",
+  { skip: missing },
+  async () => {
+    const context = await b.context({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${w.url}/sign-in`);
+    await signIn(page, seeded.person);
+    /** @type {string[]} */
+    const missed = [];
+    for (const [what, place] of pages(seeded)) {
+      await page.goto(w.url + place);
+      assert.equal(await page.locator("h1").count(), 1, what);
+      const wanted = await page.evaluate(() => {
+        for (const one of document.querySelectorAll("details")) one.open = true;
+        const focusable = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+        const all = [...document.querySelectorAll(focusable)].filter(
+          (one) => one.getClientRects().length > 0 && one.getAttribute("type") !== "hidden",
+        );
+        for (const [place, one] of all.entries()) one.setAttribute("data-place", String(place));
+        return all.length;
+      });
+      const reached = new Set();
+      for (let i = 0; i < wanted + 5 && reached.size < wanted; i++) {
+        await page.keyboard.press("Tab");
+        reached.add(await page.evaluate(() => document.activeElement?.getAttribute("data-place")));
+      }
+      for (let i = 0; i < wanted; i++) {
+        if (reached.has(String(i))) continue;
+        const one = page.locator(`[data-place="${i}"]`);
+        missed.push(`${what}: ${await one.evaluate((node) => node.outerHTML.slice(0, 120))}`);
+      }
+    }
+    await context.close();
+    assert.deepEqual(missed, []);
+  },
+);
+
 /**
  * @param {import("playwright-core").Page} page
  * @param {string} what

@@ -142,6 +142,8 @@ export const pages = (seeded) => [
   ["approval-decided", `/approvals/${seeded.decided}`],
   ["packages", "/packages"],
   ["package", "/packages/greeter"],
+  ["sources", "/sources"],
+  ["secrets", "/secrets"],
   ["policies", "/policies"],
   ["tokens", "/tokens"],
   ["docs", "/docs"],

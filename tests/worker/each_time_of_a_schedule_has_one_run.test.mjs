@@ -166,7 +166,11 @@ test("once fires once and is done; run-now leaves its times alone", async () => 
     [true, asked.body.id, "completed"],
   );
   assert.equal((await w.json("/v1/schedules/single")).body.nextAt, at);
-  await dueAt("single", Date.now() - 10);
+  const past = Date.now() - 10;
+  await w.d1(
+    "UPDATE schedules SET rule = json_object('at', ?1), next_at = ?1 WHERE name = 'single'",
+    past,
+  );
   await w.scheduled();
   await ended("single", 2);
   const done = (await w.json("/v1/schedules/single")).body;
@@ -235,7 +239,9 @@ test("what cannot be is refused by its field, and nothing is stored", async () =
     [{ cron, run: {} }, "run", "HF_E1002"],
     [{ cron, run: { code: "1", package: "kit/count" } }, "run", "HF_E1002"],
     [{ cron, run: { workflow: {} } }, "run.workflow", "HF_E1002"],
-    [{ cron, run: { code: "return (" } }, "", "HF_E1304"],
+    [{ cron, run: { workflow: { code: "1", runAt: 5 } } }, "run.workflow", "HF_E1002"],
+    [{ cron, run: { workflow: { code: "1" }, label: "x" } }, "run.workflow", "HF_E1002"],
+    [{ cron, run: { code: "return (" } }, "run.code", "HF_E1002"],
     [{ cron, run: { code: "1", version: 1 } }, "run.version", "HF_E1002"],
     [{ cron, run: { code: "1", budgetMs: 0 } }, "run.budgetMs", "HF_E1002"],
     [{ cron, run: { package: "none/x" } }, "", "HF_E1013"],
@@ -255,6 +261,18 @@ test("what cannot be is refused by its field, and nothing is stored", async () =
     assert.equal(status, 400, name);
   }
   assert.deepEqual(await w.d1("SELECT COUNT(*) AS n FROM schedules"), before);
+});
+
+test("a workflow is created at its time, once", async () => {
+  await putOk("durable", { every: "1h", run: { workflow: { code: "return run.surface" } } });
+  await dueAt("durable", Date.now() - 10);
+  await Promise.all([w.scheduled(1), w.scheduled(2)]);
+  const [firing, ...others] = await ended("durable", 1);
+  assert.deepEqual(others, []);
+  assert.equal((await w.json(`/v1/runs/${firing.runId}`)).body.result, "workflow");
+  const now = await w.json("/v1/schedules/durable/run", {});
+  assert.equal(now.status, 200, JSON.stringify(now.body));
+  await ended("durable", 2);
 });
 
 test("a time whose work is gone is refused in the history, and the next one comes", async () => {

@@ -366,7 +366,7 @@ async function miniflareOptions(options) {
         ...(one.flags ? { compatibilityFlags: one.flags } : {}),
         manifest: { mainModule: "entry.js", modules: await modulesOf(one.main) },
         env: {
-          ...(one.loader ? { LOADER: { type: "worker-loader" } } : {}),
+          ...entries(one.loader ? { LOADER: null } : {}, () => ({ type: "worker-loader" })),
           ...entries(one.services ?? {}, (worker) => ({ type: "worker", worker })),
         },
       },

@@ -52,7 +52,7 @@ test("nobody hands on what it has not, nor sees tokens without the scope", async
   assert.doesNotMatch(v.page.text, /name="scope"/);
   assert.equal((await v.send("/tokens", { label: "x", scope: "runs", life: "day" })).status, 403);
   assert.equal((await v.send(`/tokens/${p.personId}/revoke`, {})).status, 403);
-  const other = await at(p.person, "/tokens");
+  const other = await at((await p.token(["tokens", "runs"])).token, "/tokens");
   const more = await other.send("/tokens", { label: "x", scope: "secrets", life: "day" });
   assert.equal(more.status, 403);
   assert.equal((await v.send(`/tokens/${id}/revoke`, {})).status, 303, "one's own may be ended");
@@ -129,6 +129,44 @@ test("a package is looked at, rolled back, invoked and deleted", async () => {
   assert.equal((await v.send("/packages/greeter/nothing", { params: "{}" })).status, 404);
   assert.equal((await v.send("/packages/greeter/delete", {})).status, 303);
   assert.equal((await v.get("/packages/greeter")).status, 404);
+});
+
+test("a secret goes in and never comes out; a source is connected and disconnected", async () => {
+  const p = await principal(w);
+  const v = await at(p.person, "/secrets");
+  const fields = { name: "git-token", sources: "git hub", hosts: "api.example.com" };
+  assert.equal((await v.send("/secrets", { ...fields, value: "hunter2-hunter2" })).status, 303);
+  const list = await v.get("/secrets");
+  assert.match(list.text, /git-token/);
+  assert.match(list.text, /git, hub/);
+  assert.ok(!list.text.includes("hunter2"));
+  assert.equal((await v.send("/secrets", { ...fields, name: "No", value: "hunter2" })).status, 400);
+  assert.equal((await v.send("/secrets/git-token/delete", {})).status, 303);
+  assert.equal((await v.send("/secrets/git-token/delete", {})).status, 404);
+
+  const document = {
+    openapi: "3.1.0",
+    info: { title: "Notes", version: "1" },
+    servers: [{ url: "https://notes.example.com" }],
+    paths: {
+      "/notes": { get: { operationId: "list", responses: { 200: { description: "<b>" } } } },
+    },
+  };
+  const settings = JSON.stringify({ kind: "openapi", document });
+  const put = await v.send("/sources", { name: "notes", settings });
+  assert.equal(put.status, 303, put.text);
+  const shown = await v.get("/sources/notes");
+  assert.equal(shown.status, 200, shown.text);
+  assert.match(shown.text, /notes\.[\w.]*list/);
+  assert.match((await v.get("/sources")).text, /href="\/sources\/notes"/);
+  assert.equal((await v.send("/sources", { name: "notes", settings: "{" })).status, 400);
+  assert.equal((await v.send("/sources/notes/delete", {})).status, 303);
+  assert.equal((await v.get("/sources/notes")).status, 404);
+  const { token } = await p.token(["runs"]);
+  for (const place of ["/sources", "/secrets", "/policies", "/packages"]) {
+    const blind = await at(token, place);
+    assert.equal(blind.page.status, 403, place);
+  }
 });
 
 test("an error's page is there for whoever meets the error", async () => {

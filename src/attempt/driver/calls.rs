@@ -108,6 +108,14 @@ impl Attempt {
     pub(super) fn record_end(&self, n: u32, ending: dispatches::Ending, reply: &str) {
         let (run, fence) = (&self.order.run_id, self.order.fence);
         self.recorder.push([dispatches::ended(run, fence, n, ending, reply, now_ms())]);
+        self.hurry_unless_read(&self.path_of(n));
+    }
+
+    /// What may have changed something is not left unwritten for longer than it takes to write it.
+    fn hurry_unless_read(&self, path: &str) {
+        if !self.tools.only_reads(path) {
+            self.recorder.hurry();
+        }
     }
 
     /// Carries out commands; the outcome when it stands. What follows at once goes to `next`.
@@ -283,6 +291,7 @@ impl Attempt {
         let (path, arguments) = (path.to_owned(), arguments.to_owned());
         let (run, fence) = (&self.order.run_id, self.order.fence);
         self.recorder.push([dispatches::called(run, fence, n, &path, &arguments, now_ms())]);
+        self.hurry_unless_read(&path);
         let recorder = self.recorder.clone();
         let tools = Rc::clone(&self.tools);
         let called = async move {

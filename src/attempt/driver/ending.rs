@@ -69,6 +69,7 @@ impl Attempt {
                 let until = now.saturating_add(rollback::KEPT_MS);
                 self.recorder.push([store::keep(run, fence, until)]);
             } else {
+                self.recorder.forget_entries();
                 self.recorder.push(store::forget(run, fence));
             }
             self.recorder.push(runs::end(&runs::Ending {

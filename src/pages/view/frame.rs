@@ -15,6 +15,8 @@ pub enum Here {
     Approvals,
     /// Packages.
     Packages,
+    /// Sources and secrets.
+    Sources,
     /// Rules.
     Policies,
     /// Tokens.
@@ -28,6 +30,7 @@ const LINKS: &[(Here, &str, &str)] = &[
     (Here::Runs, "/", "Runs"),
     (Here::Approvals, "/approvals", "Approvals"),
     (Here::Packages, "/packages", "Packages"),
+    (Here::Sources, "/sources", "Sources"),
     (Here::Policies, "/policies", "Policies"),
     (Here::Tokens, "/tokens", "Tokens"),
     (Here::Docs, "/docs", "Docs"),

@@ -12,6 +12,7 @@ pub mod program;
 pub mod run;
 pub mod runs;
 pub mod sign_in;
+pub mod sources;
 pub mod text;
 pub mod time;
 pub mod timeline;

@@ -2,6 +2,7 @@
 
 use maud::{Markup, PreEscaped, Render as _, html};
 use serde_json::Value;
+use std::fmt::Write as _;
 
 /// The most of one text that a page shows, in bytes: a line of a megabyte is cut, and says so.
 const MAX_SHOWN_BYTES: usize = 65_536;
@@ -44,7 +45,8 @@ pub fn words(text: &str) -> String {
     for c in text.chars() {
         if hides(c) {
             let number = u32::from(c);
-            out.push_str(&format!("U+{number:04X}"));
+            // Writing to a String cannot fail.
+            let _ = write!(out, "U+{number:04X}");
         } else {
             out.push(c);
         }

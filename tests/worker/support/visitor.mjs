@@ -98,7 +98,16 @@ export async function principal(worker, rules = []) {
     return answer.body;
   };
   const { token: agent } = await token(["execute", "runs", "packages"]);
-  const person = await token(["approve", "execute", "runs", "policies", "packages", "tokens"]);
+  const person = await token([
+    "approve",
+    "execute",
+    "runs",
+    "packages",
+    "sources",
+    "secrets",
+    "policies",
+    "tokens",
+  ]);
   const put = await worker.json("/v1/policies", { rules }, { method: "PUT", token: person.token });
   assert.equal(put.status, 200, JSON.stringify(put.body));
   return {
