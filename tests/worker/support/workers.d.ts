@@ -5,4 +5,13 @@ declare module "cloudflare:workers" {
     protected env: any;
     constructor(ctx: any, env: any);
   }
+
+  export class WorkflowEntrypoint<Env = any, Params = any> {
+    protected ctx: any;
+    protected env: Env;
+    constructor(ctx: any, env: Env);
+    run(event: WorkflowEvent<Params>, step: WorkflowStep): Promise<unknown>;
+  }
+  export type WorkflowEvent<Params> = { payload: Params; timestamp: Date; instanceId: string };
+  export type WorkflowStep = any;
 }
