@@ -136,7 +136,12 @@ test("http.fetch and fetch reach none of them, in any spelling", async () => {
 });
 
 test("a redirect leads to none of them", async () => {
-  const urls = addresses().map((url) => `${door}/${encodeURIComponent(url)}`);
+  // One spelling is a path where the scheme is the same: it leads back to the door.
+  const away = addresses().filter(
+    (to) => !URL.canParse(to, door) || new URL(to, door).origin !== door,
+  );
+  assert.ok(away.length >= 40, `${away.length} lead away`);
+  const urls = away.map((to) => `${door}/${encodeURIComponent(to)}`);
   const before = atDoor.length;
   const run = await w.execute({
     code: `

@@ -96,5 +96,5 @@ test("all of them are listed, page by page, each once", async () => {
 test("a misspelt path names the nearest", async () => {
   const run = await w.execute(`return tools.many.merge_thing77x({})`);
   assert.equal(run.errorDetails.code, "HF_E1601", run.error);
-  assert.match(run.error, /many\.merge_thing77\d/);
+  assert.match(run.error, /many\.merge_thing77,/);
 });
