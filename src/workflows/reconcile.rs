@@ -166,6 +166,8 @@ pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
         let Some(row) = table::any(&hands.db, &id).await? else { continue };
         if row.status().is_final() {
             close(hands, &id).await?;
+        } else if row.made > 0 && row.is_due(now) {
+            look(hands, row).await?;
         } else {
             prod(hands, &row).await;
         }

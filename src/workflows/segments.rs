@@ -86,13 +86,14 @@ pub async fn drive(hands: Rc<Hands>, step: &Step, id: &str) -> Result<(), JsValu
         let told = step.run(&format!("segment {number}"), tries, body).await;
         let then = match told {
             Ok(text) => serde_json::from_str(&text).unwrap_or(Then::Sleep { until: 0 }),
-            Err(thrown) => {
-                let row = table::any(&hands.db, id).await.ok().flatten();
-                let live = row.filter(|row| !row.status().is_final());
-                // The engine has tried often enough; the rows have not given it up.
-                let Some(row) = live else { return Err(thrown) };
-                Then::Sleep { until: row.wake_at.unwrap_or_else(now_ms) }
-            }
+            // The engine has tried often enough; whether it is given up, the rows decide.
+            Err(thrown) => match table::any(&hands.db, id).await {
+                Ok(Some(row)) if !row.status().is_final() => {
+                    Then::Sleep { until: row.wake_at.unwrap_or_else(now_ms) }
+                }
+                Ok(_) => return Err(thrown),
+                Err(_) => Then::Sleep { until: now_ms().saturating_add(tries.delay_ms) },
+            },
         };
         let now = now_ms();
         let (hibernated, until) = match then {

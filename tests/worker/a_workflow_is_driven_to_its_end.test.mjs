@@ -73,12 +73,17 @@ let made = 0;
 /** A principal of its own, whose storage.delete a person must allow. */
 async function principal() {
   const name = `durable-${++made}`;
-  const token = async (/** @type {string[]} */ scopes) =>
-    (await w.json("/v1/tokens", { label: "t", principal: name, scopes })).body.token;
-  const agent = await token(["execute", "runs", "policies", "packages"]);
+  const token = async (/** @type {string[]} */ scopes) => {
+    const answer = await w.json("/v1/tokens", { label: "t", principal: name, scopes });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    return answer.body.token;
+  };
+  const agent = await token(["execute", "runs", "packages"]);
   const person = await token(["approve"]);
+  const keeper = await token(["policies"]);
   const rules = [{ pattern: "storage.delete", action: "ask" }];
-  await w.json("/v1/policies", { rules }, { method: "PUT", token: agent });
+  const put = await w.json("/v1/policies", { rules }, { method: "PUT", token: keeper });
+  assert.equal(put.status, 200, JSON.stringify(put.body));
   return { agent: { token: agent }, person: { token: person } };
 }
 

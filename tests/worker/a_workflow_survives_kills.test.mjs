@@ -82,13 +82,16 @@ test(
     };
     /** @param {string[]} scopes */
     const token = async (scopes) => {
-      const body = { label: "t", principal: "durable", scopes };
-      return (await w.json("/v1/tokens", body)).body.token;
+      const answer = await w.json("/v1/tokens", { label: "t", principal: "durable", scopes });
+      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      return answer.body.token;
     };
-    const agent = await token(["execute", "runs", "policies"]);
+    const agent = await token(["execute", "runs"]);
     const person = await token(["approve"]);
+    const keeper = await token(["policies"]);
     const rules = [{ pattern: "storage.delete", action: "ask" }];
-    await w.json("/v1/policies", { rules }, { method: "PUT", token: agent });
+    const put = await w.json("/v1/policies", { rules }, { method: "PUT", token: keeper });
+    assert.equal(put.status, 200, JSON.stringify(put.body));
     const body = { code: PROGRAM, params: { origin } };
     const made = await w.json("/v1/workflows", body, { token: agent });
     assert.equal(made.status, 201, JSON.stringify(made.body));
