@@ -97,7 +97,7 @@ async function measureAll(cases, how = {}) {
     for (const one of cases) {
       say(how.keepWasm ? `${one.name}, Wasm kept` : one.name);
       rows.push(
-        await measure(one, contenders.asks, {
+        await measure(one, contenders, {
           sliceMs: (options.quick ? TIME_MS.quick : TIME_MS.full) / chosen.length,
           minRounds: options.quick ? 1 : 5,
           maxRounds: options.quick ? 60 : 200,

@@ -1,8 +1,10 @@
 // Holdfast and its peers in one workerd, each behind an address of its own, and how each is asked.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import http from "node:http";
 import { ADMIN_TOKEN, start } from "../../tests/worker/harness.mjs";
 import { principal } from "../../tests/worker/people.mjs";
+import { children, spentMs } from "./workerd.mjs";
 
 const REQUEST_MS = 60_000;
 
@@ -70,6 +72,7 @@ const KEEP_WASM = "--no-flush-liftoff-code";
  */
 export async function startContenders({ instrumented = true, keepWasm = false } = {}) {
   process.env.MINIFLARE_WORKERD_V8_FLAGS = keepWasm ? KEEP_WASM : "";
+  const before = new Set(children());
   const worker = await start({
     ...(instrumented ? { main: "bench/workers/holdfast.js" } : {}),
     copies: 2,
@@ -176,10 +179,14 @@ export async function startContenders({ instrumented = true, keepWasm = false } 
     return read(await send(`${peers}/${kind === "warm" ? "warm" : "floor"}`, program, {}));
   }
 
-  return { asks, stop: () => worker.stop() };
+  const pid = children().findLast((one) => !before.has(one) && nameOf(one) === "workerd") ?? "";
+  return { asks, spentMs: () => spentMs(pid), stop: () => worker.stop() };
 }
 
 const ACCEPT = "application/json, text/event-stream";
+
+/** @param {string} pid */
+const nameOf = (pid) => fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim();
 
 /** @param {string} name @param {object} given */
 const call = (name, given) =>

@@ -13,6 +13,7 @@ const COMPUTE_ROUNDS = 7;
  * @property {number} minMs
  * @property {number} medianMs
  * @property {number} p99Ms
+ * @property {number} cpuMs median: processor time of workerd's main thread, which does all the work
  * @property {number} rounds
  * @property {number} [d1Ms] mean: in D1, of that
  */
@@ -25,11 +26,11 @@ const COMPUTE_ROUNDS = 7;
 
 /**
  * @param {import("../cases.mjs").Case} one
- * @param {Awaited<ReturnType<typeof import("./contenders.mjs").startContenders>>["asks"]} asks
+ * @param {Awaited<ReturnType<typeof import("./contenders.mjs").startContenders>>} contestants
  * @param {{ sliceMs: number, minRounds: number, maxRounds: number }} bounds
  * @returns {Promise<Row>}
  */
-export async function measure(one, asks, { sliceMs, minRounds, maxRounds }) {
+export async function measure(one, { asks, spentMs }, { sliceMs, minRounds, maxRounds }) {
   const contenders = /** @type {[import("./contenders.mjs").Name, any][]} */ (
     Object.entries(asks)
       .map(([name, of]) => [name, of(one)])
@@ -37,6 +38,8 @@ export async function measure(one, asks, { sliceMs, minRounds, maxRounds }) {
   );
   /** @type {Record<string, number[]>} */
   const times = Object.fromEntries(contenders.map(([name]) => [name, []]));
+  /** @type {Record<string, number[]>} */
+  const cpu = Object.fromEntries(contenders.map(([name]) => [name, []]));
   /** @type {Record<string, number[]>} */
   const d1 = Object.fromEntries(contenders.map(([name]) => [name, []]));
   const warmUp = one.compute ? 1 : Math.min(minRounds, WARM_UP_ROUNDS);
@@ -46,13 +49,16 @@ export async function measure(one, asks, { sliceMs, minRounds, maxRounds }) {
     if (round >= least && performance.now() > end) break;
     for (const [name, ask] of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const from = performance.now();
+      const spentBefore = spentMs();
       const answers = await Promise.all(Array.from({ length: one.callers ?? 1 }, () => ask(one)));
+      const spent = spentMs() - spentBefore;
       const ms = one.callers === undefined ? answers[0].ms : performance.now() - from;
       for (const { result } of answers) {
         if (one.result !== undefined) assert.deepEqual(result, one.result, `${one.name}, ${name}`);
       }
       if (round < 0) continue;
       times[name]?.push(ms);
+      cpu[name]?.push(spent);
       if (Number.isFinite(answers[0].d1Ms)) d1[name]?.push(answers[0].d1Ms);
     }
   }
@@ -65,6 +71,7 @@ export async function measure(one, asks, { sliceMs, minRounds, maxRounds }) {
       minMs: Math.min(...all),
       medianMs: median(all),
       p99Ms: quantile(all, 0.99),
+      cpuMs: median(cpu[name] ?? []),
       rounds: all.length,
       ...(inD1.length > 0 && one.callers === undefined
         ? { d1Ms: inD1.reduce((sum, ms) => sum + ms, 0) / inD1.length }

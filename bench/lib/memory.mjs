@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import { startContenders } from "./contenders.mjs";
 import { median } from "./statistics.mjs";
+import { children } from "./workerd.mjs";
 
 const FEW = 100;
 const MANY = 1_000;
@@ -50,16 +51,6 @@ export async function memory(say) {
     }
   }
   return found;
-}
-
-/** Processes that this one started. */
-function children() {
-  const file = `/proc/${process.pid}/task/${process.pid}/children`;
-  const listed = fs.readdirSync(`/proc/${process.pid}/task`).flatMap((task) => {
-    const own = `/proc/${process.pid}/task/${task}/children`;
-    return fs.existsSync(own) ? fs.readFileSync(own, "utf8").trim().split(" ") : [];
-  });
-  return fs.existsSync(file) ? listed.filter((pid) => pid !== "") : [];
 }
 
 /** @param {string[]} pids @returns {number} bytes */

@@ -95,11 +95,29 @@ async function listening(server) {
 }
 
 /**
- * @param {number} pid
+ * Processor time of the main thread of a process so far, in milliseconds: where the system does not
+ * tell it, the time on the wall.
+ *
+ * @param {number | string} pid
  * @returns {number}
  */
-function spentMs(pid) {
+export function spentMs(pid) {
   const file = `/proc/${pid}/schedstat`;
   if (!fs.existsSync(file)) return performance.now();
   return Number(fs.readFileSync(file, "utf8").split(" ")[0]) / 1e6;
+}
+
+/**
+ * Processes that this one started, oldest first; none where the system does not tell.
+ *
+ * @returns {string[]}
+ */
+export function children() {
+  const tasks = `/proc/${process.pid}/task`;
+  if (!fs.existsSync(tasks)) return [];
+  const listed = fs.readdirSync(tasks).flatMap((task) => {
+    const file = path.join(tasks, task, "children");
+    return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trim().split(" ") : [];
+  });
+  return listed.filter((pid) => pid !== "").sort((a, b) => Number(a) - Number(b));
 }

@@ -154,7 +154,8 @@ pub struct Place<'a> {
     pub generation: u64,
 }
 
-/// Writes some tools of an import. `tools` is a JSON array of at most 1 MB, whose objects have the
+/// Writes some tools of an import. The list is the outer side of each join (`CROSS JOIN` holds that):
+/// the other way round it would be parsed again for every tool. `tools` is a JSON array of at most 1 MB, whose objects have the
 /// columns, and `words`; `owner` the words of the principal and the source.
 #[must_use]
 pub fn write(place: Place<'_>, owner: &str, tools: &str) -> [Statement; 3] {
@@ -183,7 +184,7 @@ pub fn write(place: Place<'_>, owner: &str, tools: &str) -> [Statement; 3] {
             "INSERT INTO tool_words (rowid, owner, path, words, description)
              SELECT t.id, ?5, t.path, json_each.value ->> 'words', t.description
              FROM json_each(?4)
-             JOIN tools t ON t.principal = ?1 AND t.path = json_each.value ->> 'path'
+             CROSS JOIN tools t ON t.principal = ?1 AND t.path = json_each.value ->> 'path'
                AND t.generation = ?3
              WHERE t.source = ?2",
             place.principal,

@@ -21,8 +21,8 @@ use url::Url;
 /// Tools of one schema at most.
 const MAX_TOOLS: usize = 5_000;
 
-/// Leaves that are selected where nobody selects.
-const MAX_LEAVES: usize = 60;
+/// Leaves, and objects that hold them, that are selected where nobody selects.
+const MAX_LEAVES: usize = 80;
 
 /// Levels of objects that are selected below a field's own leaves, where nobody selects.
 const MAX_LEVELS: usize = 1;
@@ -32,6 +32,9 @@ const MAX_SELECT_DEPTH: usize = 16;
 
 /// Bytes of a selection.
 const MAX_SELECT_BYTES: usize = 20_000;
+
+/// Fields of one input, and values of one enumeration, that are described.
+const MAX_DESCRIBED: usize = 1_000;
 
 /// Bytes of a tool's schema, roughly.
 const MAX_SCHEMA_BYTES: usize = 48_000;
@@ -319,7 +322,7 @@ impl<'a> Reading<'a> {
                 path.pop();
                 selected
             }
-            "ENUM" => (String::new(), json!({ "type": "string", "enum": values(own) })),
+            "ENUM" => (String::new(), enumeration(own)),
             _ => (String::new(), scalar(name)),
         };
         Some((text, wrapped(of, schema)))
@@ -334,6 +337,8 @@ impl<'a> Reading<'a> {
     ) -> (String, Value) {
         let mut words: Vec<String> = Vec::new();
         let mut members = Map::new();
+        // An object costs as much as a leaf, so that one without leaves is no way to go on for ever.
+        *leaves = leaves.saturating_add(1);
         if of.kind != "OBJECT" {
             words.push("__typename".into());
             members.insert("__typename".into(), json!({ "type": "string" }));
@@ -432,9 +437,13 @@ fn scalar(name: &str) -> Value {
     }
 }
 
-fn values(of: Option<&&Type>) -> Vec<Value> {
+fn enumeration(of: Option<&&Type>) -> Value {
     let values = of.and_then(|of| of.enum_values.as_deref()).unwrap_or_default();
-    values.iter().map(|value| value.name.as_str().into()).collect()
+    if values.is_empty() || values.len() > MAX_DESCRIBED {
+        return json!({ "type": "string" });
+    }
+    let values: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
+    json!({ "type": "string", "enum": values })
 }
 
 /// The schemas of arguments.
@@ -449,13 +458,14 @@ impl Inputs<'_, '_> {
         let name = inner.name.as_deref().unwrap_or_default();
         let own = self.by_name.get(name);
         let schema = match inner.kind.as_str() {
-            "ENUM" => json!({ "type": "string", "enum": values(own) }),
-            "INPUT_OBJECT" => {
+            "ENUM" => enumeration(own),
+            "INPUT_OBJECT" if is_name(name) && own.is_some() => {
                 if !self.refers_to.iter().any(|other| other == name) {
                     self.refers_to.push(name.to_owned());
                 }
                 json!({ "$ref": format!("#/$defs/{name}") })
             }
+            "INPUT_OBJECT" => json!({}),
             // Numbers are taken for identifiers, as servers do.
             _ if name == "ID" => json!({ "type": ["string", "integer"] }),
             _ => scalar(name),
@@ -487,6 +497,11 @@ impl Inputs<'_, '_> {
             }
             let fields = self.by_name.get(name.as_str()).and_then(|of| of.input_fields.as_deref());
             let fields = fields.unwrap_or_default();
+            if fields.len() > MAX_DESCRIBED {
+                is_whole = false;
+                defs.insert(name, Value::Bool(true));
+                continue;
+            }
             let mut own = Map::new();
             let mut needed: Vec<Value> = Vec::new();
             for input in fields {
@@ -978,8 +993,51 @@ mod tests {
         assert_eq!(query.matches('{').count(), query.matches('}').count());
     }
 
+    fn any_reference() -> impl Strategy<Value = Value> {
+        let kinds = ["OBJECT", "SCALAR", "ENUM", "UNION", "INTERFACE", "INPUT_OBJECT", "odd"];
+        let names = ["A", "B", "C", "Query", "Int", "no name"];
+        let leaf = (prop::sample::select(kinds.to_vec()), prop::sample::select(names.to_vec()))
+            .prop_map(|(kind, name)| named(kind, name));
+        leaf.prop_recursive(3, 8, 1, |inner| {
+            prop_oneof![inner.clone().prop_map(|of| list(&of)), inner.prop_map(|of| not_null(&of))]
+        })
+    }
+
+    fn any_fields() -> impl Strategy<Value = Value> {
+        let name =
+            prop::sample::select(vec!["a", "b", "edges", "node", "nodes", "select", "no name"]);
+        let args = prop::collection::vec((name.clone(), any_reference()), 0..3).prop_map(|all| {
+            let all = all.iter().map(|(name, of)| input(name, of, &Value::Null));
+            Value::from(all.collect::<Vec<_>>())
+        });
+        prop::collection::vec((name, any_reference(), args), 0..5).prop_map(|all| {
+            all.iter().map(|(name, of, args)| field(name, of, args)).collect::<Vec<_>>().into()
+        })
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_schema_becomes_tools_or_is_told(
+            all in prop::collection::vec((any_fields(), prop::sample::select(vec!["OBJECT", "UNION", "INPUT_OBJECT"])), 4)
+        ) {
+            let types: Vec<Value> = ["Query", "A", "B", "C"].iter().zip(&all).map(|(name, (fields, kind))| {
+                let kind = if *name == "Query" { "OBJECT" } else { *kind };
+                json!({ "kind": kind, "name": name, "fields": fields, "inputFields": fields.as_array().map(|all| {
+                    all.iter().map(|one| input("x", &one["type"], &Value::Null)).collect::<Vec<_>>()
+                }), "possibleTypes": [{ "name": "A" }, { "name": "B" }] })
+            }).collect();
+            let text = json!({ "__schema": { "queryType": { "name": "Query" }, "types": types } });
+            for tool in read(&text.to_string()).unwrap().tools {
+                for raw in [Some(&tool.parameters), tool.result.as_ref()].into_iter().flatten() {
+                    let parsed: Value = serde_json::from_str(raw.get()).unwrap();
+                    prop_assert_eq!(schema::check(&parsed, "s"), Ok(()), "{}", parsed);
+                }
+                prop_assert!(plan(&tool).selection.len() < 20_000);
+                prop_assert!(plan(&tool).selection.is_empty() || checked(&plan(&tool).selection).is_ok());
+            }
+        }
 
         #[test]
         fn no_selection_closes_its_field(text in "[a-z{}()\\[\\]\"\\\\#$,:.@! \n]{0,24}") {

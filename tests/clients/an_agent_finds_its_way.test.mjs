@@ -114,12 +114,18 @@ test("two sources are found, described and used together", async (t) => {
   const [cities, forecast] = found;
 
   // The program is put together from the described names alone: paths, members, types.
-  const member = (/** @type {any} */ described, /** @type {RegExp} */ like) =>
-    (like.exec(described.typescript) ?? assert.fail(described.typescript))[1];
-  const country = member(cities, /(\w+): string;?[^]*Result/);
-  const list = member(cities, /(\w+): (?:Array<|\{[^]*\}\[\])/);
-  const city = member(forecast, /(\w+): string/);
-  const rain = member(forecast, /(\w+): boolean/);
+  const member = (
+    /** @type {any} */ { typescript },
+    /** @type {string} */ type,
+    /** @type {RegExp} */ like,
+  ) => {
+    const [, members = ""] = new RegExp(`type ${type} = {([^]*?)\n};`).exec(typescript) ?? [];
+    return (like.exec(members) ?? assert.fail(typescript))[1];
+  };
+  const country = member(cities, "Arguments", /^ {2}(\w+): string/m);
+  const list = member(cities, "Result", /^ {2}(\w+): /m);
+  const city = member(forecast, "Arguments", /^ {2}(\w+): string/m);
+  const rain = member(forecast, "Result", /^ {2}(\w+): boolean/m);
   const code = `
     const found = await tools.${cities.path}({ ${country}: "Austria" });
     const dry = [];

@@ -32,7 +32,7 @@ async function freePort() {
  * @property {[path: string, type: RegExp]} describe
  * @property {[code: string, expected: unknown][]} calls
  * @property {[code: string, message: RegExp]} fails
- * @property {string} slow a call that takes longer than two seconds
+ * @property {string} slow a call that takes longer than two seconds; none where it has no such tool
  * @property {string} [missing] why it cannot be tried
  */
 
@@ -52,7 +52,7 @@ const CASES = [
     calls: [
       [`tools.everything.echo({ message: "grüß" })`, { text: "Echo: grüß" }],
       [
-        `tools.everything.getStructuredContent({ location: "Chicago" }).then(Object.keys)`,
+        `tools.everything.getStructuredContent({ location: "Chicago" }).then((weather) => Object.keys(weather).sort())`,
         ["conditions", "humidity", "temperature"],
       ],
       [
@@ -75,18 +75,21 @@ const CASES = [
         moduleOf("@modelcontextprotocol/server-memory/dist/index.js"),
       ],
     }),
-    paths: ["memory.createEntities", "memory.readGraph", "memory.searchNodes"],
-    search: ["create entities", "memory.createEntities"],
-    describe: ["memory.createEntities", /entityType: string/],
+    paths: ["memory.create_entities", "memory.read_graph", "memory.search_nodes"],
+    search: ["create entities", "memory.create_entities"],
+    describe: ["memory.create_entities", /entityType: string/],
     calls: [
       [
-        `tools.memory.createEntities({ entities: [{ name: "Ada", entityType: "person", observations: ["counts"] }] })
-          .then(() => tools.memory.searchNodes({ query: "counts" }))
+        `tools.memory.create_entities({ entities: [{ name: "Ada", entityType: "person", observations: ["counts"] }] })
+          .then(() => tools.memory.search_nodes({ query: "counts" }))
           .then((found) => JSON.stringify(found).includes("Ada"))`,
         true,
       ],
     ],
-    fails: [`tools.memory.createEntities({ entities: [{ name: "x" }] })`, /entityType is required/],
+    fails: [
+      `tools.memory.create_entities({ entities: [{ name: "x" }] })`,
+      /entityType is required/,
+    ],
     slow: "",
   },
   {
@@ -103,7 +106,7 @@ const CASES = [
       [`tools.library.find_books({ since: 1972 })`, { books: [{ title: "Momo", year: 1973 }] }],
       [`tools.library.lend({ title: "Momo" })`, { result: "Momo is yours" }],
     ],
-    fails: [`tools.library.lend({ title: "Faust" })`, /no book Faust/],
+    fails: [`tools.library.lend({ title: "Faust" })`, /Error executing tool lend/],
     slow: `tools.library.bind({ pages: 100 })`,
     missing: python.missing,
   },
@@ -177,8 +180,8 @@ for (const one of CASES) {
       assert.match(run.error, message);
     });
 
-    test("a slow call ends at its limit, and one that is not waited for any more ends with its run", async (t) => {
-      if (one.slow === "") return t.skip("it has no slow tool");
+    if (one.slow === "") return;
+    test("a slow call ends at its limit, and one that nobody waits for ends with its run", async () => {
       const limits = { dispatchMs: 2_000 };
       const code = `try { await ${one.slow} } catch (error) { return error.code }`;
       const run = await w.execute({ code, limits });

@@ -167,6 +167,9 @@ test("an operation that wants a credential gets the secret that is bound to its 
 });
 
 test("a status that is none of success is an error with status and body", async () => {
+  // A DELETE destroys, which asks a person unless a rule says otherwise.
+  const rules = [{ pattern: "shop.*", action: "allow" }];
+  assert.equal((await put("/v1/policies", { rules })).status, 200);
   const { body } = await w.json("/v1/tools?source=shop&query=delete+item");
   const { path } = body.tools[0];
   assert.equal(await value(`return tools.${path}({ id: 1 })`), null);

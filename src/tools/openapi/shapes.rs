@@ -10,8 +10,13 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
-/// Bytes of all schemas of an import, roughly. Beyond it answers are described in outline only.
+/// Bytes of all schemas of an import, roughly: a fifth of an isolate's 128 MB, which hold the document
+/// as well. Beyond it a schema is an outline.
 const MAX_ALL_BYTES: usize = 24_000_000;
+
+/// Values of all schemas that are adopted, each as often as it is: operations share parts, and a part
+/// can be large.
+const MAX_ALL_VALUES: usize = 20_000_000;
 
 /// Which way a value goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,10 +29,12 @@ pub(super) enum Way {
 
 impl Way {
     /// Bytes of a schema with all that it takes with it. What is answered is only told, so less does.
-    fn most_bytes(self) -> usize {
-        match self {
-            Self::Sent => 48_000,
-            Self::Answered => 24_000,
+    fn most_bytes(self, is_outline: bool) -> usize {
+        match (self, is_outline) {
+            (Self::Sent, false) => 48_000,
+            (Self::Answered, false) => 24_000,
+            (Self::Sent, true) => 4_000,
+            (Self::Answered, true) => 1_000,
         }
     }
 }
@@ -51,6 +58,8 @@ pub(super) struct Shapes<'d> {
     /// What could not be taken over, once each.
     pub(super) notes: BTreeSet<String>,
     all_bytes: usize,
+    /// Values that may still be adopted.
+    values_left: usize,
 }
 
 /// A schema with what it refers to, for one place of a tool's schema.
@@ -69,11 +78,16 @@ impl<'d> Shapes<'d> {
             taken: BTreeSet::new(),
             notes: BTreeSet::new(),
             all_bytes: 0,
+            values_left: MAX_ALL_VALUES,
         }
     }
 
     /// Adopts a schema; `path` is what it is called in notes.
     pub(super) fn piece(&mut self, schema: &Value, path: &str, way: Way) -> Piece {
+        if !spend(schema, &mut self.values_left) {
+            self.notes.insert(format!("{path} is one schema too many"));
+            return Piece { schema: json!({}), refers_to: Vec::new() };
+        }
         let document = self.document;
         let (names, taken) = (&mut self.names, &mut self.taken);
         let mut refers_to = Vec::new();
@@ -115,10 +129,7 @@ impl<'d> Shapes<'d> {
     /// The text of a schema and of all that it refers to; whether all of it found room.
     pub(super) fn whole(&mut self, piece: Piece, way: Way) -> (String, bool) {
         let Piece { schema, refers_to } = piece;
-        let mut room = way.most_bytes();
-        if way == Way::Answered && self.all_bytes > MAX_ALL_BYTES {
-            room = 1_000;
-        }
+        let room = way.most_bytes(self.all_bytes > MAX_ALL_BYTES);
         let mut schema = match schema {
             Value::Object(members) => members,
             other => Map::from_iter([("allOf".to_owned(), json!([other]))]),
@@ -162,6 +173,17 @@ impl<'d> Shapes<'d> {
         }
         self.all_bytes = self.all_bytes.saturating_add(text.len());
         (text, is_whole)
+    }
+}
+
+/// Takes the values of a schema from those that are left; whether there were enough.
+fn spend(schema: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match schema {
+        Value::Array(items) => items.iter().all(|one| spend(one, left)),
+        Value::Object(members) => members.values().all(|one| spend(one, left)),
+        _ => true,
     }
 }
 

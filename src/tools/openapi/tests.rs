@@ -452,6 +452,53 @@ fn a_schema_that_is_far_too_large_is_cut() {
     assert_eq!(told, ["POST /pets/{id}, answer", "POST /pets/{id}, arguments"]);
 }
 
+#[test]
+fn a_large_document_is_imported_whole() {
+    let mut schemas = serde_json::Map::new();
+    for i in 0..1_500 {
+        let properties: serde_json::Map<String, Value> = (0..20)
+            .map(|n| {
+                let other = (i * 7 + n * 13) % 1_500;
+                let one = match n % 4 {
+                    0 => json!({ "$ref": format!("#/components/schemas/Model{other}") }),
+                    1 => json!({ "type": "array", "items": { "type": "string", "example": "x".repeat(40) } }),
+                    _ => json!({ "type": "string", "description": "What this is, in a few words.", "nullable": true }),
+                };
+                (format!("member{n}"), one)
+            })
+            .collect();
+        schemas.insert(format!("Model{i}"), json!({ "type": "object", "properties": properties }));
+    }
+    let paths: serde_json::Map<String, Value> = (0..1_500)
+        .map(|i| {
+            let schema = json!({ "$ref": format!("#/components/schemas/Model{i}") });
+            let content = json!({ "application/json": { "schema": schema } });
+            let post = json!({
+                "operationId": format!("models/create{i}"), "tags": ["models"],
+                "requestBody": { "content": content },
+                "responses": { "200": { "description": "", "content": content } },
+            });
+            (format!("/models/{i}"), json!({ "post": post }))
+        })
+        .collect();
+    let text = json!({ "openapi": "3.0.3", "paths": paths, "components": { "schemas": schemas } });
+    let text = text.to_string();
+    assert!(text.len() > 3_000_000, "{}", text.len());
+    let imported = read(&text).unwrap();
+    assert_eq!(imported.tools.len(), 1_500);
+    let bytes: usize = imported
+        .tools
+        .iter()
+        .map(|tool| {
+            tool.parameters.get().len() + tool.result.as_ref().map_or(0, |raw| raw.get().len())
+        })
+        .sum();
+    // What is not described to its end keeps the whole far below an isolate's memory.
+    assert!(bytes < 40_000_000, "{bytes}");
+    parse(&imported.tools[1_499].parameters);
+    parse(imported.tools[1_499].result.as_ref().unwrap());
+}
+
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),

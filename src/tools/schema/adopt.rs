@@ -1,6 +1,6 @@
 //! Schemas from elsewhere, made into ones that can be held.
 
-use super::check::unfit;
+use super::check::{NOT_A_KEYWORD, unfit};
 use super::index::{Holds, Index, holds};
 use super::pattern::Pattern;
 use super::{MAX_NESTING, member};
@@ -292,7 +292,7 @@ impl Adoption<'_> {
             (Holds::Other, _) => match unfit(keyword, value) {
                 None if keyword.starts_with("x-") => return,
                 None => value.clone(),
-                Some(_) if is_unknown(keyword) => return,
+                Some(why) if why == NOT_A_KEYWORD => return,
                 Some(why) => return self.note(at, &why),
             },
         };
@@ -455,11 +455,6 @@ impl<'a> Loose<'a> {
 
 fn escaped(part: &str) -> String {
     part.replace('~', "~0").replace('/', "~1")
-}
-
-/// Whether a keyword is one that no rule of ours speaks of.
-fn is_unknown(keyword: &str) -> bool {
-    unfit(keyword, &Value::Null).is_some_and(|why| why.contains("not a keyword"))
 }
 
 /// The same schema, and null fits too.

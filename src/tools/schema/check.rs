@@ -121,6 +121,9 @@ impl<'a> Check<'a> {
     }
 }
 
+/// What is wrong with a keyword that no rule speaks of.
+pub(super) const NOT_A_KEYWORD: &str = "is not a keyword that is checked here";
+
 /// What is wrong with a keyword that holds no schema.
 pub(super) fn unfit(keyword: &str, value: &Value) -> Option<String> {
     let (fits, what) = match keyword {
@@ -155,7 +158,7 @@ pub(super) fn unfit(keyword: &str, value: &Value) -> Option<String> {
         ),
         "$vocabulary" => (value.is_object(), "must be an object"),
         other if ANNOTATIONS.contains(&other) || other.starts_with("x-") => return None,
-        _ => (false, "is not a keyword that is checked here"),
+        _ => (false, NOT_A_KEYWORD),
     };
     (!fits).then(|| what.to_owned())
 }
