@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 /// The most of one text that a page shows, in bytes: a line of a megabyte is cut, and says so.
 const MAX_SHOWN_BYTES: usize = 65_536;
 
+/// The most of a name, in bytes: a tool's is no longer.
+const MAX_NAME_BYTES: usize = 512;
+
 /// Shows a text. Characters that would turn its direction, hide or join others are shown by their
 /// number: what a person reads must be what runs.
 #[must_use]
@@ -38,9 +41,10 @@ pub fn seen(text: &str) -> Markup {
     PreEscaped(out)
 }
 
-/// The same for an attribute, which holds no markup.
+/// The same of a name, for an attribute, which holds no markup.
 #[must_use]
 pub fn words(text: &str) -> String {
+    let (text, _) = cut(text, MAX_NAME_BYTES);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if hides(c) {
