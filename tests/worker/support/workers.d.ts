@@ -5,4 +5,14 @@ declare module "cloudflare:workers" {
     protected env: any;
     constructor(ctx: any, env: any);
   }
+  export class WorkflowEntrypoint {
+    protected ctx: any;
+    protected env: any;
+    constructor(ctx: any, env: any);
+  }
+  export interface WorkflowEvent<T> {
+    payload: T;
+    instanceId: string;
+  }
+  export type WorkflowStep = any;
 }
