@@ -377,6 +377,13 @@ catalogue! {
         shape: "Execution timed out after {limit}: the run was waiting in line for a permit and never started. …",
         next: "Nothing of the program ran. Send it again later, or run fewer programs at once.",
     }
+    /// What a run did is not undone.
+    NotUndoable = "HF_E1209" {
+        InvalidRequest, Caller, 409, FixRequest, No,
+        title: "The run cannot be undone",
+        shape: "{run} cannot be undone: {why}.",
+        next: "Only a run that failed or was cancelled can be undone, for a week, and only calls for whose tools a compensation was declared; GET /v1/runs/:id/rollback shows them.",
+    }
     /// The program threw or rejected.
     RuntimeError = "HF_E1301" {
         RuntimeError, Program, 200, FixCode, WithKey,
@@ -454,12 +461,12 @@ catalogue! {
         shape: "The approval for {tool} expired after {window}; nobody decided.",
         next: "Nobody declined it. Tell a person that a decision is needed, then run the program again.",
     }
-    /// What a run did is not undone.
-    NotUndoable = "HF_E1209" {
-        InvalidRequest, Caller, 409, FixRequest, No,
-        title: "The run cannot be undone",
-        shape: "{run} cannot be undone: {why}.",
-        next: "Only a run that failed or was cancelled can be undone, for a week, and only calls for whose tools a compensation was declared; GET /v1/runs/:id/rollback shows them.",
+    /// The host may not be called.
+    HostNotAllowed = "HF_E1404" {
+        PolicyBlocked, Policy, 403, AskPerson, No,
+        title: "The host is not allowed",
+        shape: "{host} may not be called: {reason}.",
+        next: "Use a tool that reaches it, or have the host added to HOLDFAST_HTTP_HOSTS.",
     }
     /// What a client brought to go on with a call is not taken.
     StateRefused = "HF_E1405" {
@@ -467,13 +474,6 @@ catalogue! {
         title: "The request state is not taken",
         shape: "requestState {why}.",
         next: "Call resume with the run's id to go on with a run; make the call without requestState to run it anew.",
-    }
-    /// The host may not be called.
-    HostNotAllowed = "HF_E1404" {
-        PolicyBlocked, Policy, 403, AskPerson, No,
-        title: "The host is not allowed",
-        shape: "{host} may not be called: {reason}.",
-        next: "Use a tool that reaches it, or have the host added to HOLDFAST_HTTP_HOSTS.",
     }
     /// A secret may not go where it was asked to.
     SecretNotAllowed = "HF_E1406" {

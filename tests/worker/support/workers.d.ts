@@ -5,13 +5,14 @@ declare module "cloudflare:workers" {
     protected env: any;
     constructor(ctx: any, env: any);
   }
-
-  export class WorkflowEntrypoint<Env = any, Params = any> {
+  export class WorkflowEntrypoint {
     protected ctx: any;
-    protected env: Env;
-    constructor(ctx: any, env: Env);
-    run(event: WorkflowEvent<Params>, step: WorkflowStep): Promise<unknown>;
+    protected env: any;
+    constructor(ctx: any, env: any);
   }
-  export type WorkflowEvent<Params> = { payload: Params; timestamp: Date; instanceId: string };
+  export interface WorkflowEvent<T> {
+    payload: T;
+    instanceId: string;
+  }
   export type WorkflowStep = any;
 }
