@@ -35,6 +35,7 @@ export async function exercise(client) {
       ...["execute", "run_get", "run_list", "package_list", "package_invoke", "resume"],
       ...["tool_search", "tool_describe", "service_start", "service_stop", "service_status"],
       ...["run_rollback", "workflow_create", "workflow_run_list", "workflow_cancel"],
+      ...["schedule_put", "schedule_list", "schedule_pause", "schedule_run", "schedule_delete"],
     ],
     "the tools, in the order in which they are listed",
   );
