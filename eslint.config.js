@@ -6,7 +6,14 @@ const worker = globals.serviceworker;
 
 export default [
   {
-    ignores: ["build/", "target/", "node_modules/", ".holdfast/", ".wrangler/", "tests/artefacts/"],
+    ignores: [
+      "build/",
+      "target/",
+      "node_modules/",
+      ".holdfast/",
+      "**/.wrangler/",
+      "tests/artefacts/",
+    ],
   },
   js.configs.recommended,
   {
