@@ -7,7 +7,7 @@ const worker = globals.serviceworker;
 export default [
   {
     ignores: [
-      "build/",
+      "**/build/",
       "target/",
       "node_modules/",
       ".holdfast/",
