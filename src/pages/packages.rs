@@ -1,18 +1,15 @@
 //! `/packages`: what is saved, and invoking it.
 
-use super::form::Form;
 use super::session::Visitor;
 use super::view::frame::Here;
 use super::view::packages::{One, list, one};
-use super::{Shown, query, respond, runs};
+use super::{Posted, Sent, Shown, query, read, runs};
 use crate::api::App;
 use crate::error::Fault;
-use crate::packages::{self, Invocation, Target};
+use crate::packages::{self, Invocation, Target, version_number};
 use crate::platform::clock::now_ms;
 use crate::run::surface::Surface;
-use serde_json::Value;
-use serde_json::value::RawValue;
-use worker::{Request, Response};
+use worker::Request;
 
 /// `GET /packages?cursor`.
 ///
@@ -33,7 +30,7 @@ pub async fn index(app: &App, req: &Request, visitor: &Visitor) -> Result<Shown,
 /// No scope, no such package or version, the database.
 pub async fn show(app: &App, req: &Request, visitor: &Visitor, name: &str) -> Result<Shown, Fault> {
     visitor.require("packages")?;
-    let version = query(req, "version")?.map(|text| number(&text)).transpose()?;
+    let version = query(req, "version")?.map(|text| version_number(&text)).transpose()?;
     let principal = visitor.principal.name.as_str();
     let told = packages::get(&app.db, principal, name, version).await?;
     let versions = packages::versions(&app.db, principal, name, Some("100"), None).await?;
@@ -50,34 +47,32 @@ pub async fn show(app: &App, req: &Request, visitor: &Visitor, name: &str) -> Re
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, no such package, bad parameters, the database.
+/// No scope, no such package, bad parameters, the database.
 pub async fn change(
     app: &App,
-    mut req: Request,
-    visitor: &Visitor,
+    sent: &Sent<'_>,
     (name, what): (&str, &str),
-) -> Result<Response, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+) -> Result<Posted, Fault> {
+    let Sent { form, visitor, .. } = sent;
     let principal = visitor.principal.name.as_str();
     // The two words come from buttons of ours; an export of such a name is invoked over the API.
     match what {
         "version" => {
             visitor.require("packages")?;
-            packages::point(&app.db, principal, name, number(form.text("version"))?).await?;
-            respond::see_other(&format!("/packages/{name}"))
+            packages::point(&app.db, principal, name, version_number(form.text("version"))?)
+                .await?;
+            Ok(Posted::To(format!("/packages/{name}")))
         }
         "delete" => {
             visitor.require("packages")?;
             packages::delete(&app.db, principal, name).await?;
-            respond::see_other("/packages")
+            Ok(Posted::to("/packages"))
         }
         export => {
             let target = Target::of(name, export)?;
             visitor.require(&target.scope())?;
-            let params = form.given("params").unwrap_or("{}").to_owned();
-            let params = RawValue::from_string(params)
-                .map_err(|error| Fault::invalid("params", format!("is no JSON ({error})")))?;
-            let version = form.given("version").map(number).transpose()?;
+            let params = super::params(form.given("params").unwrap_or("{}"))?;
+            let version = form.given("version").map(version_number).transpose()?;
             let invocation = Invocation { params: Some(params), version, ..Invocation::default() };
             let order = packages::order(
                 &app.db,
@@ -87,16 +82,7 @@ pub async fn change(
                 (Surface::Invocation, invocation),
                 now_ms(),
             );
-            runs::follow(app, &req, order.await?).await
+            runs::follow(app, &sent.origin, order.await?).await
         }
     }
-}
-
-fn number(text: &str) -> Result<u64, Fault> {
-    let number = text.parse::<u32>().map_err(|_| Fault::invalid("version", "must be a number"))?;
-    Ok(u64::from(number))
-}
-
-fn read(told: &str) -> Value {
-    serde_json::from_str(told).unwrap_or_default()
 }

@@ -1,17 +1,15 @@
 //! `/tokens`: those of a principal, making one, ending one, one's own too.
 
-use super::form::Form;
 use super::session::Visitor;
 use super::view::frame::Here;
 use super::view::tokens::{LIVES, Page, Token, page};
-use super::{Shown, respond};
+use super::{Posted, Sent, Shown};
 use crate::api::App;
 use crate::api::tokens::{self, Wanted};
 use crate::auth::SCOPES;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::store::tokens as table;
-use worker::{Request, Response};
 
 /// `GET /tokens`, and the page after one was made.
 ///
@@ -45,9 +43,9 @@ pub async fn index(app: &App, visitor: &Visitor, made: Option<&str>) -> Result<S
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, bad input, the database.
-pub async fn create(app: &App, mut req: Request, visitor: &Visitor) -> Result<Shown, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, bad input, the database.
+pub async fn create(app: &App, sent: &Sent<'_>) -> Result<Shown, Fault> {
+    let Sent { form, visitor, .. } = sent;
     visitor.require("tokens")?;
     let life = LIVES.iter().find(|(word, ..)| *word == form.text("life"));
     let (_, life_ms, _) = life.ok_or_else(|| Fault::invalid("life", "is none that there is"))?;
@@ -65,19 +63,14 @@ pub async fn create(app: &App, mut req: Request, visitor: &Visitor) -> Result<Sh
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, no such token, the database.
-pub async fn revoke(
-    app: &App,
-    mut req: Request,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<Response, Fault> {
-    Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, no such token, the database.
+pub async fn revoke(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Fault> {
+    let visitor = sent.visitor;
     if visitor.token.as_deref() != Some(id) {
         visitor.require("tokens")?;
     }
     if table::revoke(&app.db, &visitor.principal.name, id, now_ms()).await? {
-        return respond::see_other("/tokens");
+        return Ok(Posted::to("/tokens"));
     }
     Err(Fault::new(Code::RouteNotFound, "There is no such token to revoke."))
 }

@@ -2,6 +2,7 @@
 
 use super::frame::hidden;
 use super::program::listing;
+use super::told::{self, word};
 use super::{text, time};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -137,12 +138,8 @@ fn shown(page: &One<'_>, name: &str, version: u64, export: &str, about: &Value) 
     }
 }
 
-fn word<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
 fn number(value: &Value, name: &str) -> u64 {
-    value.get(name).and_then(Value::as_u64).unwrap_or_default()
+    told::number(value, name).unwrap_or_default()
 }
 
 fn exports(package: &Value) -> impl Iterator<Item = (&str, &Value)> {
