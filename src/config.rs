@@ -1,5 +1,6 @@
 //! Every variable and secret, typed, checked once. Each error names the variable.
 
+use crate::access::Access;
 use crate::error::{Code, Fault};
 use crate::mcp::Origins;
 use crate::run::surface::Surface;
@@ -46,6 +47,9 @@ pub struct Config {
     /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call `/mcp`, separated by
     /// commas; the word `loopback`, for development, stands for pages of this machine.
     pub allowed_origins: Origins,
+    /// `HOLDFAST_ACCESS_TEAM`, `HOLDFAST_ACCESS_AUDIENCE`: the Cloudflare Access team whose people may
+    /// look at pages, and the tags of the application. `None`: tokens only.
+    pub access: Option<Access>,
     /// `HOLDFAST_GUARD`: `on` (default) or `off`. Off where the platform enforces CPU time.
     pub guard: bool,
     /// `HOLDFAST_TOOLS_SERVICE`: name of a service binding whose methods are tools.
@@ -131,6 +135,20 @@ impl Config {
             let what = format!("{entry:?} is no origin; write https://app.example.com or loopback");
             wrong("HOLDFAST_ALLOWED_ORIGINS", &what)
         })?;
+        let access = match (lookup("HOLDFAST_ACCESS_TEAM"), lookup("HOLDFAST_ACCESS_AUDIENCE")) {
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(wrong(
+                    "HOLDFAST_ACCESS_AUDIENCE",
+                    "is missing beside HOLDFAST_ACCESS_TEAM",
+                ));
+            }
+            (team, audience) => {
+                let access =
+                    Access::parse(&team.unwrap_or_default(), &audience.unwrap_or_default());
+                Some(access.map_err(|(name, what)| wrong(name, what))?)
+            }
+        };
         let budget = |surface: Surface, name: &str| -> Result<(Surface, u64), Fault> {
             let most = surface.budget_ms();
             match lookup(name) {
@@ -177,6 +195,7 @@ impl Config {
             source_hosts,
             secrets_keys,
             allowed_origins,
+            access,
             guard,
             tools_service: lookup("HOLDFAST_TOOLS_SERVICE"),
             commit_sha: lookup("COMMIT_SHA").unwrap_or_else(|| "dev".to_owned()),
@@ -242,6 +261,22 @@ mod tests {
         ] {
             let fault = read(&[(name, value)]).unwrap_err();
             assert!(fault.message.starts_with(name), "{}", fault.message);
+        }
+    }
+
+    #[test]
+    fn access_takes_both_of_its_variables() {
+        let (team, tag) = ("HOLDFAST_ACCESS_TEAM", "HOLDFAST_ACCESS_AUDIENCE");
+        let (domain, given) = ("acme.cloudflareaccess.com", "0123456789abcdef");
+        assert!(read(&[]).unwrap().access.is_none());
+        assert!(read(&[(team, domain), (tag, given)]).unwrap().access.is_some());
+        for (variables, named) in [
+            ([(team, domain), (tag, "")], tag),
+            ([(team, ""), (tag, given)], team),
+            ([(team, "http://acme.example"), (tag, given)], team),
+        ] {
+            let fault = read(&variables).unwrap_err();
+            assert!(fault.message.starts_with(named), "{}", fault.message);
         }
     }
 

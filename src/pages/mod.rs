@@ -4,6 +4,7 @@
 //! themselves are pure ([`view`]): the files beside them read what a page shows, and carry out what it
 //! asks for through the same functions as HTTP and MCP.
 
+pub mod access;
 pub mod approvals;
 pub mod assets;
 pub mod form;
@@ -125,6 +126,13 @@ pub async fn answer(app: &App, req: Request, segments: &[&str]) -> Result<Respon
     }
     let visitor = match session::visitor(app, &req).await {
         Ok(visitor) => visitor,
+        // Whoever Access names and nobody knows may read, and sign in by a token.
+        Err(fault)
+            if fault.code == Code::IdentityRefused
+                && matches!(segments, ["sign-in"] | ["docs", ..]) =>
+        {
+            None
+        }
         Err(fault) => return failed(app, None, &fault).await,
     };
     match route(app, req, segments, visitor.as_ref()).await {
@@ -263,6 +271,7 @@ async fn posted(
         ["runs", id, "cancel"] => runs::cancel(app, &sent, id).await,
         ["runs", id, "again"] => runs::again(app, &sent, id).await,
         ["approvals", id] => approvals::decide(app, &sent, id).await,
+        ["packages"] => packages::save(app, &sent).await,
         ["packages", name, what] => packages::change(app, &sent, (name, what)).await,
         ["policies"] => policies::change(app, &sent).await,
         ["secrets"] => sources::put_secret(app, &sent).await,
@@ -303,8 +312,12 @@ async fn show(app: &App, visitor: Option<&Visitor>, shown: Shown) -> Result<Resp
         }
         None => 0,
     };
-    let who =
-        visitor.map(|visitor| Who { name: &visitor.principal.name, csrf: &visitor.csrf, waiting });
+    let who = visitor.map(|visitor| Who {
+        name: &visitor.principal.name,
+        csrf: &visitor.csrf,
+        by_access: visitor.is_by_access(),
+        waiting,
+    });
     let frame = Frame { title: &shown.title, here: shown.here, who, live: shown.live.as_deref() };
     respond::page(&frame, &shown.body, shown.status)
 }

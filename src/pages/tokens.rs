@@ -7,7 +7,7 @@ use super::{Posted, Sent, Shown};
 use crate::api::App;
 use crate::api::tokens::{self, Wanted};
 use crate::auth::SCOPES;
-use crate::error::{Code, Fault};
+use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::store::tokens as table;
 
@@ -19,7 +19,7 @@ use crate::store::tokens as table;
 pub async fn index(app: &App, visitor: &Visitor, made: Option<&str>) -> Result<Shown, Fault> {
     let principal = &visitor.principal;
     let tokens = if principal.may("tokens") {
-        let rows = table::list(&app.db, &principal.name, 1_000).await?;
+        let rows = tokens::all(app, principal).await?;
         Some(rows.into_iter().map(token).collect::<Vec<_>>())
     } else {
         None
@@ -54,6 +54,7 @@ pub async fn create(app: &App, sent: &Sent<'_>) -> Result<Shown, Fault> {
         scopes: form.all("scope").map(str::to_owned).collect(),
         principal: form.given("principal").map(str::to_owned),
         expires_in_ms: *life_ms,
+        email: form.given("email").map(str::to_owned),
     };
     let (_, whole) = tokens::make(app, &visitor.principal, wanted).await?;
     index(app, visitor, Some(&whole)).await
@@ -69,10 +70,8 @@ pub async fn revoke(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Faul
     if visitor.token.as_deref() != Some(id) {
         visitor.require("tokens")?;
     }
-    if table::revoke(&app.db, &visitor.principal.name, id, now_ms()).await? {
-        return Ok(Posted::to("/tokens"));
-    }
-    Err(Fault::new(Code::RouteNotFound, "There is no such token to revoke."))
+    tokens::end(app, &visitor.principal, id).await?;
+    Ok(Posted::to("/tokens"))
 }
 
 fn token(row: table::Token) -> Token {
@@ -84,5 +83,7 @@ fn token(row: table::Token) -> Token {
         expires_at: row.expires_at,
         revoked_at: row.revoked_at,
         last_used_at: row.last_used_at,
+        email: row.email,
+        principal: row.principal,
     }
 }

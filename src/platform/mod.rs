@@ -5,6 +5,7 @@ pub mod clock;
 pub mod exports;
 pub mod loader;
 pub mod random;
+pub mod rs256;
 pub mod seal;
 pub mod thrown;
 pub mod workflows;

@@ -47,6 +47,8 @@ pub struct Who<'a> {
     pub name: &'a str,
     /// What its forms carry.
     pub csrf: &'a str,
+    /// Whether Cloudflare Access says so, which then ends it, too.
+    pub by_access: bool,
     /// How many questions wait for it.
     pub waiting: u64,
 }
@@ -113,7 +115,12 @@ fn header(frame: &Frame<'_>) -> Markup {
                     }
                 }
             }
-            @if let Some(who) = frame.who {
+            @if let Some(who) = frame.who.filter(|who| who.by_access) {
+                div.who {
+                    span.name title="Signed in as" { (text::plain(who.name)) }
+                    a.button.quiet href="/cdn-cgi/access/logout" { "Sign out" }
+                }
+            } @else if let Some(who) = frame.who {
                 form.who method="post" action="/sign-out" {
                     (hidden(who.csrf))
                     span.name title="Signed in as" { (text::plain(who.name)) }

@@ -292,7 +292,7 @@ fn form(typed: &Typed, wrong: Option<&Fault>, csrf: &str) -> Markup {
 #[must_use]
 pub fn area(name: &str, says: &str, text: &str, rows: u32, example: &str) -> Markup {
     html! {
-        label for=(name) { (says) }
-        textarea.code id=(name) name=(name) rows=(rows) spellcheck="false" placeholder=(example) { "\n" (text) }
+        label for={ "of-" (name) } { (says) }
+        textarea.code id={ "of-" (name) } name=(name) rows=(rows) spellcheck="false" placeholder=(example) { "\n" (text) }
     }
 }
