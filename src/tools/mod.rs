@@ -34,6 +34,7 @@ pub mod yaml;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
+use crate::platform::exports::{Teller, Told};
 use crate::run::journal::Journal;
 use crate::run::outcome::Question;
 use crate::run::value;
@@ -88,6 +89,7 @@ pub struct Tools {
     sources: Sources,
     policy: Rc<Policy>,
     caller: Caller,
+    teller: Option<Teller>,
     emitted: emit::Emitted,
 }
 
@@ -133,6 +135,7 @@ impl Tools {
             sources,
             policy: Rc::default(),
             caller,
+            teller: None,
             emitted,
         })
     }
@@ -141,6 +144,20 @@ impl Tools {
     #[must_use]
     pub fn with_packages(self, nested: Nested) -> Self {
         Self { nested: Some(nested), ..self }
+    }
+
+    /// The same, and what is heard of a call on its way is told.
+    #[must_use]
+    pub fn telling(self, teller: Option<Teller>) -> Self {
+        Self { teller, ..self }
+    }
+
+    /// Does the work of a call, and tells what is put into `told` meanwhile.
+    async fn told<T>(&self, told: &Told, work: impl Future<Output = T>) -> T {
+        match &self.teller {
+            Some(teller) => teller.during(told, work).await,
+            None => work.await,
+        }
     }
 
     /// The same, under a policy: what it blocks whatever the arguments is not named to the program.
@@ -260,7 +277,9 @@ impl Tools {
             },
             nested::PATH if self.nested.is_some() => {
                 let Some(nested) = &self.nested else { return Err(self.unknown(path).await?) };
-                match nested.invoke(n, arguments).await? {
+                let told = Told::default();
+                let heard = self.teller.as_ref().map(|_| told.clone());
+                match self.told(&told, nested.invoke(n, arguments, heard)).await? {
                     Came::Back(answer) => Ok(answer),
                     waits @ Came::Waits(_) => return Ok(waits),
                 }
@@ -268,7 +287,9 @@ impl Tools {
             _ => match (self.sources.find(path).await?, &self.service) {
                 (Some(tool), _) => {
                     let bytes = self.caller.answer_bytes;
-                    self.sources.call(&tool, arguments, bytes, &|_| {}).await
+                    let told = Told::default();
+                    let hear = |text: String| told.put(format!("{path}: {text}"));
+                    self.told(&told, self.sources.call(&tool, arguments, bytes, &hear)).await
                 }
                 (None, Some(service)) => {
                     service.call(path, arguments, &self.caller, &self.policy).await?

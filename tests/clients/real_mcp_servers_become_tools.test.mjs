@@ -6,8 +6,10 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { pythonWithMcp } from "../../scripts/lib/needs.mjs";
-import { start } from "../worker/harness.mjs";
+import { ADMIN_TOKEN, start } from "../worker/harness.mjs";
 import { endsSlowCalls, here, moduleOf, upstream } from "./sources/upstream.mjs";
 
 const python = await pythonWithMcp();
@@ -30,6 +32,7 @@ const file = (/** @type {string} */ name) => JSON.stringify(path.join(folder, na
  * @property {[code: string, expected: unknown][]} calls
  * @property {[code: string, message: RegExp]} fails
  * @property {string} slow a call that takes longer than two seconds; none where it has no such tool
+ * @property {[call: string, told: RegExp]} [progress] a call that tells how far it is, and how
  * @property {string} [missing] why it cannot be tried
  */
 
@@ -59,6 +62,10 @@ const CASES = [
       ],
     ],
     fails: [`tools.everything.getSum({ a: 1 })`, /arguments\.b is required/],
+    progress: [
+      `tools.everything.triggerLongRunningOperation({ duration: 4, steps: 8 })`,
+      /^everything\.triggerLongRunningOperation: \d of 8/,
+    ],
     slow: `tools.everything.triggerLongRunningOperation({ duration: 10, steps: 20 })`,
   },
   {
@@ -133,6 +140,7 @@ const CASES = [
       [`tools.library.lend({ title: "Momo" })`, { result: "Momo is yours" }],
     ],
     fails: [`tools.library.lend({ title: "Faust" })`, /Error executing tool lend/],
+    progress: [`tools.library.bind({ pages: 15 })`, /^library\.bind: \d+ of 15$/],
     slow: `tools.library.bind({ pages: 100 })`,
     missing: python.missing,
   },
@@ -187,6 +195,27 @@ for (const one of CASES) {
       const run = await w.execute(`return ${code}`);
       assert.equal(run.status, "failed");
       assert.match(run.error, message);
+    });
+
+    const { progress } = one;
+    test("an official client hears how far a call is", { skip: !progress }, async () => {
+      const [call = "", message = /^$/] = progress ?? [];
+      const client = new Client({ name: "tests", version: "1" });
+      const authorization = `Bearer ${ADMIN_TOKEN}`;
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL("/mcp", w.url), {
+          requestInit: { headers: { authorization } },
+        }),
+      );
+      /** @type {string[]} */
+      const told = [];
+      const params = { name: "execute", arguments: { code: `return ${call}` } };
+      await client.callTool(params, undefined, {
+        onprogress: (heard) => void told.push(heard.message ?? ""),
+      });
+      await client.close();
+      assert.ok(told.length >= 2, `${told}`);
+      for (const heard of told) assert.match(heard, message);
     });
 
     if (one.slow === "") return;

@@ -728,6 +728,9 @@ fn mirror(schema: &Value, arguments: &Value, depth: u32, found: &mut Vec<(String
     }
 }
 
+/// Characters of an upstream's own words on how far it is.
+const MAX_TOLD_CHARS: usize = 200;
+
 /// `2 of 5: copying`.
 fn in_words(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
     let mut text = progress.to_string();
@@ -735,7 +738,10 @@ fn in_words(progress: f64, total: Option<f64>, message: Option<&str>) -> String 
         text = format!("{text} of {total}");
     }
     match message {
-        Some(message) if !message.is_empty() => format!("{text}: {message}"),
+        Some(message) if !message.is_empty() => {
+            let short: String = message.chars().take(MAX_TOLD_CHARS).collect();
+            format!("{text}: {short}")
+        }
         _ => text,
     }
 }
