@@ -77,6 +77,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         pages::forget(&db).await?;
         vault::reseal(&db, &config.secrets_keys).await?;
         let sources = connect::Hands {
+            env: env.clone(),
             db: Rc::clone(&db),
             config: Rc::clone(&config),
             later: Later::of(Rc::clone(&ctx)),
@@ -176,6 +177,7 @@ async fn make_attempt(
         run_id: order.run_id.clone(),
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
+        call_ms: order.limits.dispatch_ms,
     };
     let hands = Hands {
         ctx: Rc::clone(&ctx),

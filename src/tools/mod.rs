@@ -58,6 +58,8 @@ pub struct Caller {
     pub label: Option<String>,
     /// The most bytes of an answer.
     pub answer_bytes: u64,
+    /// How long a call may take, in milliseconds.
+    pub call_ms: u64,
 }
 
 /// What a call came to.
@@ -123,8 +125,13 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        let sources =
-            Sources::of(Rc::clone(&db), Rc::clone(&config), Later::of(ctx), &caller.principal);
+        let sources = Sources::of(
+            env.clone(),
+            Rc::clone(&db),
+            Rc::clone(&config),
+            Later::of(ctx),
+            &caller.principal,
+        );
         let emitted = emit::Emitted::default();
         Ok(Self {
             db,
@@ -286,10 +293,9 @@ impl Tools {
             }
             _ => match (self.sources.find(path).await?, &self.service) {
                 (Some(tool), _) => {
-                    let bytes = self.caller.answer_bytes;
                     let told = Told::default();
                     let hear = |text: String| told.put(format!("{path}: {text}"));
-                    self.told(&told, self.sources.call(&tool, arguments, bytes, &hear)).await
+                    self.told(&told, self.sources.call(&tool, arguments, &self.caller, &hear)).await
                 }
                 (None, Some(service)) => {
                     service.call(path, arguments, &self.caller, &self.policy).await?

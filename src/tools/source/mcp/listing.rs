@@ -1,6 +1,5 @@
-//! What a server lists, taken in as it is.
+//! A list of tools as MCP has it, taken in as it is. Other Workers tell theirs in the same form.
 
-use super::result;
 use crate::tools::import::{Hints, Imported, LeftOut, Listed, Plan};
 use crate::tools::schema;
 use serde::Deserialize;
@@ -33,8 +32,14 @@ struct Annotations {
     idempotent_hint: Option<bool>,
 }
 
-/// Takes a tool of the list in, or says why not.
-pub(super) fn take(raw: &RawValue, imported: &mut Imported, known: &mut BTreeSet<String>) {
+/// Takes a tool of the list in, or says why not. `usual` is the schema of a result that is not described.
+pub(in crate::tools::source) fn take(
+    raw: &RawValue,
+    imported: &mut Imported,
+    known: &mut BTreeSet<String>,
+    usual: Option<&str>,
+    plan: fn(String) -> Plan,
+) {
     let tool: Tool = match serde_json::from_str(raw.get()) {
         Ok(tool) => tool,
         Err(error) => {
@@ -50,9 +55,9 @@ pub(super) fn take(raw: &RawValue, imported: &mut Imported, known: &mut BTreeSet
         imported.left_out.push(LeftOut { what: tool.name, why, whole: true });
         return;
     }
-    let mut schema = |given: Option<Value>, usual: &str, of: &str| {
+    let mut schema = |given: Option<Value>, usual: Option<&str>, of: &str| {
         let Some(given) = given.filter(Value::is_object) else {
-            return RawValue::from_string(usual.to_owned()).ok();
+            return RawValue::from_string(usual?.to_owned()).ok();
         };
         let adopted = schema::adopt(&given, of);
         let what = format!("{}, {of}", tool.name);
@@ -63,9 +68,9 @@ pub(super) fn take(raw: &RawValue, imported: &mut Imported, known: &mut BTreeSet
         }));
         RawValue::from_string(adopted.schema.to_string()).ok()
     };
-    let usual = r#"{"type":"object"}"#;
-    let Some(parameters) = schema(tool.input_schema, usual, "arguments") else { return };
-    let result = schema(tool.output_schema, result::SCHEMA, "result");
+    let object = Some(r#"{"type":"object"}"#);
+    let Some(parameters) = schema(tool.input_schema, object, "arguments") else { return };
+    let result = schema(tool.output_schema, usual, "result");
     let annotations = tool.annotations;
     let title = tool.title.or(annotations.title).filter(|title| *title != tool.name);
     let description = match (title, tool.description) {
@@ -85,7 +90,7 @@ pub(super) fn take(raw: &RawValue, imported: &mut Imported, known: &mut BTreeSet
             destructive: annotations.destructive_hint,
             idempotent: annotations.idempotent_hint,
         },
-        plan: Plan::Mcp { tool: tool.name },
+        plan: plan(tool.name),
     });
 }
 
@@ -101,7 +106,7 @@ mod tests {
         let mut known = BTreeSet::new();
         let tools: Vec<Box<RawValue>> = serde_json::from_str(&tools.to_string()).unwrap();
         for tool in tools {
-            take(&tool, &mut imported, &mut known);
+            take(&tool, &mut imported, &mut known, None, |tool| Plan::Mcp { tool });
         }
         imported
     }

@@ -7,7 +7,7 @@
 
 pub mod events;
 mod line;
-mod listing;
+pub(super) mod listing;
 mod mirror;
 pub mod result;
 mod session;
@@ -113,7 +113,10 @@ impl Source for Mcp {
                     .caused_by(error.to_string())
             })?;
             for tool in page.tools {
-                listing::take(tool, &mut brought.imported, &mut known);
+                let usual = Some(result::SCHEMA);
+                listing::take(tool, &mut brought.imported, &mut known, usual, |tool| Plan::Mcp {
+                    tool,
+                });
             }
             brought.ttl_ms = brought.ttl_ms.or(page.ttl_ms);
             cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
