@@ -57,6 +57,8 @@ pub struct Config {
     pub guard: bool,
     /// `HOLDFAST_TOOLS_SERVICE`: name of a service binding whose methods are tools.
     pub tools_service: Option<String>,
+    /// `HOLDFAST_SERVICES`: names of service bindings that sources may have, separated by commas.
+    pub services: Vec<String>,
     /// `COMMIT_SHA` of what is deployed; `dev` for a local build.
     pub commit_sha: String,
     /// `HOLDFAST_PERMITS`, `HOLDFAST_PERMITS_PRINCIPAL`, `HOLDFAST_LINE`: attempts at once in all
@@ -190,6 +192,7 @@ impl Config {
             allowed_origins,
             guard,
             tools_service: lookup("HOLDFAST_TOOLS_SERVICE"),
+            services: names(&lookup("HOLDFAST_SERVICES").unwrap_or_default()),
             commit_sha: lookup("COMMIT_SHA").unwrap_or_else(|| "dev".to_owned()),
             budgets: [
                 budget(Surface::Execute, "HOLDFAST_BUDGET_EXECUTE_MS")?,
@@ -206,6 +209,10 @@ impl Config {
         let found = self.budgets.iter().find(|(of, _)| *of == surface);
         found.map_or(surface.budget_ms(), |(_, ms)| *ms)
     }
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 fn wrong(variable: &str, what: &str) -> Fault {
@@ -232,6 +239,9 @@ mod tests {
         assert!(config.guard);
         assert_eq!(config.budget_ms(Surface::Execute), 90_000);
         assert_eq!(config.commit_sha, "dev");
+        assert_eq!(config.services, Vec::<String>::new());
+        let config = read(&[("HOLDFAST_SERVICES", "BILLING, CRM,")]).unwrap();
+        assert_eq!(config.services, ["BILLING", "CRM"]);
     }
 
     #[test]

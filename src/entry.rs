@@ -9,6 +9,7 @@ use crate::error::Fault;
 use crate::ledger;
 use crate::packages::nested::Nested;
 use crate::pages;
+use crate::platform::exports::Teller;
 use crate::platform::loader::Loader;
 use crate::platform::workflows::{Step, Workflows};
 use crate::report;
@@ -76,6 +77,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         pages::forget(&db).await?;
         vault::reseal(&db, &config.secrets_keys).await?;
         let sources = connect::Hands {
+            env: env.clone(),
             db: Rc::clone(&db),
             config: Rc::clone(&config),
             later: Later::of(Rc::clone(&ctx)),
@@ -113,11 +115,12 @@ pub async fn start_attempt(
     this: JsValue,
     order: String,
     aborted: js_sys::Function,
+    told: JsValue,
 ) -> Result<JsValue, JsValue> {
     let (env, ctx) = surroundings(&this)?;
     let ctx = Rc::new(ctx);
     let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
-    let answer = make_attempt(&env, ctx, &desk, &order, aborted).await;
+    let answer = make_attempt(&env, ctx, &desk, &order, (aborted, Teller::of(told))).await;
     if let Err(fault) = &answer {
         desk.take(fault, &Circumstances::default());
     }
@@ -163,7 +166,7 @@ async fn make_attempt(
     ctx: Rc<Context>,
     desk: &Rc<Desk>,
     order: &str,
-    aborted: js_sys::Function,
+    (aborted, teller): (js_sys::Function, Option<Teller>),
 ) -> Result<String, Fault> {
     let order: Order = serde_json::from_str(order)
         .map_err(|error| Fault::internal("none", format!("the order cannot be read: {error}")))?;
@@ -174,6 +177,7 @@ async fn make_attempt(
         run_id: order.run_id.clone(),
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
+        call_ms: order.limits.dispatch_ms,
     };
     let hands = Hands {
         ctx: Rc::clone(&ctx),
@@ -190,6 +194,7 @@ async fn make_attempt(
         origin: order.origin.clone(),
     };
     let tools = Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?
+        .telling(teller)
         .with_packages(nested)
         .with_workflows(maker);
     let loader = Loader::of(env).map_err(|thrown| {

@@ -14,6 +14,7 @@ use crate::mcp::{
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
+use crate::platform::exports::Told;
 use crate::platform::random;
 use crate::rollback;
 use crate::run::surface::Surface;
@@ -159,7 +160,7 @@ async fn run_tool(
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
             let came =
                 approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
-            told(streaming::look(came).await, None, call.reply)
+            answered(streaming::look(came).await, None, call.reply, None)
         }
         Tool::RunRollback(undo) => {
             let (db, config, name) = (&app.db, &app.config, &principal.name);
@@ -218,7 +219,8 @@ async fn open(
     asker: Option<Asker>,
     reply: Reply,
 ) -> Result<Response, Fault> {
-    told(streaming::run(app, order).await, asker, reply)
+    let heard = reply.takes_progress().then(Told::default);
+    answered(streaming::run(app, order, heard.clone()).await, asker, reply, heard)
 }
 
 /// Goes on with a call whose run waited for people. What the client says decides nothing: it says
@@ -241,21 +243,22 @@ async fn go_on(
     };
     let (name, known) = (principal.name.clone(), Some(state.approvals));
     let came = approvals::resume(app.hands(), name, state.run, known, wait);
-    told(streaming::look(came).await, asker, reply)
+    answered(streaming::look(came).await, asker, reply, None)
 }
 
-/// Answers what is there, or streams it.
-fn told(
+/// Answers what is there, or streams it, with what is put into `told` meanwhile.
+fn answered(
     answer: Result<RunAnswer, streaming::Open>,
     asker: Option<Asker>,
     reply: Reply,
+    told: Option<Told>,
 ) -> Result<Response, Fault> {
     match answer {
         Ok(answer) => match asker.and_then(|asker| asker.ask(&answer)) {
             Some(ask) => respond(reply.ask(&ask)),
             None => respond(reply.answer(&tool_answer(&answer))),
         },
-        Err(open) => open.stream(SseFraming { stream: Some(reply.stream()), asker }),
+        Err(open) => open.stream(SseFraming { stream: Some(reply.stream()), asker, told }),
     }
 }
 
@@ -285,6 +288,7 @@ impl Asker {
 struct SseFraming {
     stream: Option<Stream>,
     asker: Option<Asker>,
+    told: Option<Told>,
 }
 
 impl Framing for SseFraming {
@@ -295,7 +299,9 @@ impl Framing for SseFraming {
     }
 
     fn beat(&mut self, elapsed_ms: u64) -> Vec<u8> {
-        self.stream.as_mut().map(|stream| stream.beat(elapsed_ms)).unwrap_or_default()
+        let told = self.told.as_ref().and_then(Told::take);
+        let beat = self.stream.as_mut().map(|stream| stream.beat(elapsed_ms, told));
+        beat.unwrap_or_default()
     }
 
     fn end(&mut self, answer: &RunAnswer) -> Vec<u8> {

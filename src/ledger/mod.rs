@@ -62,7 +62,8 @@ pub async fn start(hands: &Hands, order: &Order, aborted: Aborted) -> Result<Ans
     };
     let place = Place { principal: &order.principal, surface: order.surface, claim };
     for _ in 0..TRIES {
-        let (_stays, aborted) = hang_up();
+        let (_stays, kept) = hang_up();
+        let aborted = kept.telling(aborted.told());
         match runs::start(ctx, db, desk, order, aborted).await {
             Ok(text) => return Ok(Answered { text, replayed: false }),
             Err(fault) if fault.code == Code::IdempotencyInProgress => {}

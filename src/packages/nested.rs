@@ -10,7 +10,7 @@ use crate::attempt::{Order, Parent};
 use crate::error::{Code, Fault};
 use crate::ledger;
 use crate::platform::clock::{now_ms, sleep_ms};
-use crate::platform::exports::{HangUp, hang_up};
+use crate::platform::exports::{HangUp, Told, hang_up};
 use crate::run::outcome::{Question, Status};
 use crate::run::surface::Surface;
 use crate::run::value;
@@ -127,7 +127,7 @@ impl Nested {
 
     /// Invokes an export as call `n`; its result, tagged. Parameters and result cross as plain JSON,
     /// as they do over HTTP. When the future is dropped the nested run is cancelled, unless it has a
-    /// key.
+    /// key. How far its own calls are is put into `told`.
     ///
     /// A call has one run ever: made again, after its run waited for people or its answer was lost
     /// with an isolate, it finds that run.
@@ -135,7 +135,7 @@ impl Nested {
     /// # Errors
     ///
     /// Why it was not run; what it failed with.
-    pub async fn invoke(&self, n: u32, arguments: &str) -> Result<Came, Fault> {
+    pub async fn invoke(&self, n: u32, arguments: &str, told: Option<Told>) -> Result<Came, Fault> {
         let arrived_at = now_ms();
         let call = read(arguments)?;
         let target = Target::read(&call.name)?;
@@ -179,6 +179,7 @@ impl Nested {
         order.origin.clone_from(&self.origin);
         let place = self.places.take(self.hands.config.permit_wait_ms).await?;
         let (hang_up, aborted) = hang_up();
+        let aborted = aborted.telling(told);
         let (sender, receiver) = oneshot::channel();
         let hands = self.hands.clone();
         // In `waitUntil`, so that it outlives a parent that ends for as long as it needs to be stored

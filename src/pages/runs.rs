@@ -383,7 +383,7 @@ pub async fn follow(app: &App, req: &Request, order: Order) -> Result<Response, 
     let order = Order { origin: origin(req), ..order };
     let place = format!("/runs/{}", order.run_id);
     // Whoever pressed the button is shown the run as it goes; leaving the page does not end it.
-    if let Ok(Err(fault)) = streaming::run(app, order).await {
+    if let Ok(Err(fault)) = streaming::run(app, order, None).await {
         return Err(fault);
     }
     respond::see_other(&place)

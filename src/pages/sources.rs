@@ -16,6 +16,7 @@ use worker::{Request, Response};
 
 fn hands(app: &App) -> Hands {
     Hands {
+        env: app.env.clone(),
         db: Rc::clone(&app.db),
         config: Rc::clone(&app.config),
         later: Later::of(Rc::clone(&app.ctx)),

@@ -22,4 +22,5 @@ pub mod sources;
 pub mod states;
 pub mod storage;
 pub mod tokens;
+pub mod turns;
 pub mod workflows;

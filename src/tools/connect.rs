@@ -10,6 +10,7 @@ use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::store::db::{Db, Statement};
 use crate::store::sources::{self as table, Place, Row};
+use crate::store::turns;
 use futures_util::future::{FutureExt as _, join_all};
 use futures_util::{pin_mut, select_biased};
 use serde_json::{Value, json};
@@ -49,6 +50,8 @@ const ANSWER_BYTES: u64 = 16_777_216;
 /// What connecting needs.
 #[derive(Debug, Clone)]
 pub struct Hands {
+    /// The bindings.
+    pub env: worker::Env,
     /// The database.
     pub db: Rc<Db>,
     /// The configuration.
@@ -66,6 +69,7 @@ struct Read {
 impl Hands {
     fn reach(&self, principal: &str, name: &str, settings: Rc<Settings>) -> Reach {
         Reach {
+            env: self.env.clone(),
             db: Rc::clone(&self.db),
             config: Rc::clone(&self.config),
             principal: principal.into(),
@@ -154,7 +158,7 @@ impl Hands {
 
     fn check(&self, name: &str, settings: &Settings) -> Result<(), Fault> {
         naming::check_source(name).map_err(|what| Fault::invalid("name", what))?;
-        settings.check(&self.config.source_hosts)
+        settings.check(&self.config)
     }
 
     /// What connecting a source would come to. Nothing is kept.
@@ -214,8 +218,7 @@ impl Hands {
     async fn refresh_row(&self, row: &Row) -> Result<(), Fault> {
         let (principal, name) = (row.principal.as_str(), row.name.as_str());
         let settings = Rc::new(settings_of(row)?);
-        if settings.url.is_none() {
-            // What was uploaded is all there is of it.
+        if settings.is_uploaded() {
             return Ok(());
         }
         let facts = serde_json::from_str(&row.facts).unwrap_or_default();
@@ -248,7 +251,7 @@ impl Hands {
         let row = self.row(principal, name).await?;
         let settings = Rc::new(settings_of(&row)?);
         let began = now_ms();
-        if settings.url.is_none() {
+        if settings.is_uploaded() {
             let note = "It was uploaded: there is nothing to ask for its tools.";
             return Ok(json!({ "name": name, "ok": true, "toolCount": row.tools, "note": note }));
         }
@@ -277,6 +280,7 @@ impl Hands {
     /// The database.
     pub async fn sweep(&self) -> Result<(), Fault> {
         let now = now_ms();
+        self.db.run(&turns::prune(now)).await?;
         // Should this schedule die, another looks again a while later.
         let until = now.saturating_add(IMPORT_MS.saturating_mul(3));
         let due = table::due(&self.db, now, until, REFRESHED_AT_ONCE).await?;
@@ -363,7 +367,8 @@ impl Hands {
     /// The database.
     pub async fn list(&self, principal: &str) -> Result<Value, Fault> {
         let rows = table::list(&self.db, principal).await?;
-        Ok(json!({ "sources": rows.iter().map(brief).collect::<Vec<Value>>() }))
+        let sources: Vec<Value> = rows.iter().map(brief).collect();
+        Ok(json!({ "sources": sources, "services": self.config.services }))
     }
 
     async fn row(&self, principal: &str, name: &str) -> Result<Row, Fault> {

@@ -34,6 +34,7 @@ pub mod yaml;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
+use crate::platform::exports::{Teller, Told};
 use crate::run::journal::Journal;
 use crate::run::outcome::Question;
 use crate::run::value;
@@ -58,6 +59,8 @@ pub struct Caller {
     pub label: Option<String>,
     /// The most bytes of an answer.
     pub answer_bytes: u64,
+    /// How long a call may take, in milliseconds.
+    pub call_ms: u64,
 }
 
 /// What a call came to.
@@ -89,6 +92,7 @@ pub struct Tools {
     sources: Sources,
     policy: Rc<Policy>,
     caller: Caller,
+    teller: Option<Teller>,
     emitted: emit::Emitted,
 }
 
@@ -122,8 +126,13 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        let sources =
-            Sources::of(Rc::clone(&db), Rc::clone(&config), Later::of(ctx), &caller.principal);
+        let sources = Sources::of(
+            env.clone(),
+            Rc::clone(&db),
+            Rc::clone(&config),
+            Later::of(ctx),
+            &caller.principal,
+        );
         let emitted = emit::Emitted::default();
         Ok(Self {
             db,
@@ -134,6 +143,7 @@ impl Tools {
             sources,
             policy: Rc::default(),
             caller,
+            teller: None,
             emitted,
         })
     }
@@ -142,6 +152,20 @@ impl Tools {
     #[must_use]
     pub fn with_packages(self, nested: Nested) -> Self {
         Self { nested: Some(nested), ..self }
+    }
+
+    /// The same, and what is heard of a call on its way is told.
+    #[must_use]
+    pub fn telling(self, teller: Option<Teller>) -> Self {
+        Self { teller, ..self }
+    }
+
+    /// Does the work of a call, and tells what is put into `told` meanwhile.
+    async fn told<T>(&self, told: &Told, work: impl Future<Output = T>) -> T {
+        match &self.teller {
+            Some(teller) => teller.during(told, work).await,
+            None => work.await,
+        }
     }
 
     /// The same, under a policy: what it blocks whatever the arguments is not named to the program.
@@ -268,15 +292,19 @@ impl Tools {
             },
             nested::PATH if self.nested.is_some() => {
                 let Some(nested) = &self.nested else { return Err(self.unknown(path).await?) };
-                match nested.invoke(n, arguments).boxed_local().await? {
+                let told = Told::default();
+                let heard = self.teller.as_ref().map(|_| told.clone());
+                match self.told(&told, nested.invoke(n, arguments, heard)).boxed_local().await? {
                     Came::Back(answer) => Ok(answer),
                     waits @ Came::Waits(_) => return Ok(waits),
                 }
             }
             _ => match (self.sources.find(path).await?, &self.service) {
                 (Some(tool), _) => {
-                    let bytes = self.caller.answer_bytes;
-                    self.sources.call(&tool, arguments, bytes, &|_| {}).boxed_local().await
+                    let told = Told::default();
+                    let hear = |text: String| told.put(format!("{path}: {text}"));
+                    let call = self.sources.call(&tool, arguments, &self.caller, &hear);
+                    self.told(&told, call).boxed_local().await
                 }
                 (None, Some(service)) => {
                     service.call(path, arguments, &self.caller, &self.policy).boxed_local().await?
