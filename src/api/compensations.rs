@@ -13,9 +13,6 @@ use serde::Deserialize;
 use serde_json::json;
 use worker::{Method, Request, Response};
 
-/// Bytes of one list, as JSON.
-const MAX_BYTES: usize = 262_144;
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Wanted {
@@ -42,7 +39,7 @@ pub async fn list(app: &App, req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// `GET /v1/compensations`: `{all, own}`.
+/// `GET /v1/compensations`: `{all, own, sources}`.
 async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
     shown(&compensations::of(&app.db, &principal.name).await?)
@@ -52,13 +49,8 @@ async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
 async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "policies").await?;
     let wanted: Wanted = body::json(&mut req).await?;
-    compensation::check(&wanted.list)?;
+    let text = compensation::check("list", &wanted.list)?;
     let of = list_of(&principal, wanted.scope)?;
-    let text =
-        serde_json::to_string(&wanted.list).map_err(|error| Fault::invalid("list", error))?;
-    if text.len() > MAX_BYTES {
-        return Err(Fault::invalid("list", format!("may have {MAX_BYTES} bytes at most")));
-    }
     compensations::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
     shown(&compensations::of(&app.db, &principal.name).await?)
 }
@@ -72,7 +64,8 @@ async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
 }
 
 fn shown(declarations: &Declarations) -> Result<Response, Fault> {
-    json_text(json!({ "all": declarations.all, "own": declarations.own }).to_string(), 200)
+    let Declarations { own, sources, all } = declarations;
+    json_text(json!({ "all": all, "own": own, "sources": sources }).to_string(), 200)
 }
 
 /// `/v1/runs/:id/rollback`.

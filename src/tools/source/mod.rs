@@ -8,6 +8,7 @@ pub mod graphql;
 pub mod mcp;
 pub mod openapi;
 
+use super::compensation::Declaration;
 use super::exchange::{Place, Request};
 use super::gateway::{self, Incoming, Passage};
 use super::import::{Imported, Plan};
@@ -77,6 +78,9 @@ pub struct Settings {
     /// Calls of one run at once; 8 without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
+    /// By which of its tools what another of them did is undone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compensations: Vec<Declaration>,
 }
 
 /// A secret, and where it goes. Only `secret` is needed: it then goes as a bearer token.
