@@ -137,8 +137,9 @@ pub fn park(run: &str, fence: u64, status: Status, wake_at: Option<u64>) -> Stat
 }
 
 /// Takes a run up for one more attempt: it waits and somebody decided, or a run has ended that it
-/// waited for, or its attempt is lost and somebody comes back for it. Gives the fence of the attempt
-/// that begins. `None`: there is nothing to do, another was first, or no permit is free.
+/// waited for, or its attempt is lost and somebody comes back for it, which the run that invoked it
+/// does as long as it is at work. Gives the fence of the attempt that begins. `None`: there is
+/// nothing to do, another was first, or no permit is free; a run below another needs none.
 ///
 /// # Errors
 ///
@@ -174,9 +175,13 @@ pub async fn claim(
              OR status = 'running' AND lease_until < ?2
                 AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
                   OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
-                  OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0))
+                  OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0)
+                  OR EXISTS (SELECT 1 FROM runs c JOIN runs p ON p.id = c.parent_id
+                    WHERE c.id = ?1 AND p.status = 'running' AND p.lease_until > ?2))
                 AND EXISTS (SELECT 1 FROM recordings WHERE run_id = ?1 AND losses <= ?4))
-           AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2) < ?5
+           AND (parent_id IS NOT NULL
+             OR (SELECT COUNT(*) FROM runs
+                 WHERE status = 'running' AND lease_until > ?2 AND parent_id IS NULL) < ?5)
          RETURNING fence",
         run,
         now,
@@ -187,7 +192,7 @@ pub async fn claim(
     Ok(db.first::<Fence>(&statement).await?.map(|row| row.fence))
 }
 
-/// Takes a run that waits away from its record, to end it; its fence then.
+/// Takes a run away from its record, to end it: it waits, or its attempt is lost; its fence then.
 ///
 /// # Errors
 ///
@@ -199,9 +204,11 @@ pub async fn claim_to_end(db: &Db, run: &str, now: u64) -> Result<Option<u64>, S
     }
     let statement = sql!(
         "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?2
-         WHERE id = ?1 AND status IN ('waiting_approval', 'parked') RETURNING fence",
+         WHERE id = ?1 AND (status IN ('waiting_approval', 'parked')
+           OR status = 'running' AND lease_until < ?3) RETURNING fence",
         run,
-        now.saturating_add(LEASE_MS)
+        now.saturating_add(LEASE_MS),
+        now
     );
     Ok(db.first::<Fence>(&statement).await?.map(|row| row.fence))
 }
@@ -254,7 +261,8 @@ pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, S
     Ok(db.all::<Id>(&statement).await?.into_iter().map(|row| row.run_id).collect())
 }
 
-/// Whether a run whose attempt is lost is taken up again, not ended.
+/// Whether a run whose attempt is lost is taken up again, not ended. One that another invoked is, as
+/// long as that one has not ended: its call is made again, and finds it.
 ///
 /// # Errors
 ///
@@ -272,7 +280,9 @@ pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
            AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
              OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
              OR EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1)
-             OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0))",
+             OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0)
+             OR EXISTS (SELECT 1 FROM runs c JOIN runs p ON p.id = c.parent_id
+               WHERE c.id = ?1 AND p.status NOT IN ('completed', 'failed', 'cancelled')))",
         run
     );
     // A workflow's attempts are counted by itself.
