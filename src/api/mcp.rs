@@ -110,7 +110,7 @@ async fn run_tool(
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
         Tool::ServiceStart(start) => Some(Target::read(&start.name)),
-        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
+        Tool::ServiceStop(service) => Some(Target::read(service)),
         _ => None,
     };
     let scope = match &target {
@@ -154,15 +154,14 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::Resume(resume) => {
+        Tool::Resume(id) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
-            let came =
-                approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
+            let came = approvals::resume(app.hands(), principal.name.clone(), id, None, wait);
             told(streaming::look(came).await, None, call.reply)
         }
-        Tool::RunRollback(undo) => {
+        Tool::RunRollback(id) => {
             let (db, config, name) = (&app.db, &app.config, &principal.name);
-            match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
+            match rollback::order(db, config, name, &id, now_ms()).await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
