@@ -7,6 +7,7 @@ use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::rollback as undo;
 use crate::store::compensations;
+use crate::store::lists::{self, Lists};
 use crate::tools::compensation::{self, Declaration, Declarations};
 use crate::tools::policy::Scope;
 use serde::Deserialize;
@@ -51,7 +52,7 @@ async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
     let wanted: Wanted = body::json(&mut req).await?;
     let text = compensation::check("list", &wanted.list)?;
     let of = list_of(&principal, wanted.scope)?;
-    compensations::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
+    lists::put(&app.db, Lists::Compensations, &of, &text, &principal.name, now_ms()).await?;
     shown(&compensations::of(&app.db, &principal.name).await?)
 }
 
@@ -59,7 +60,7 @@ async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
 async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
     let scope = super::policies::scope_of(req)?;
-    compensations::remove(&app.db, &list_of(&principal, scope)?).await?;
+    lists::remove(&app.db, Lists::Compensations, &list_of(&principal, scope)?).await?;
     shown(&compensations::of(&app.db, &principal.name).await?)
 }
 

@@ -2,7 +2,7 @@
 //! the settings of sources hold.
 
 use super::db::{Db, StoreError};
-use super::policies::ALL;
+use super::lists::ALL;
 use crate::sql;
 use crate::tools::compensation::{Declaration, Declarations};
 use serde::Deserialize;
@@ -42,32 +42,4 @@ pub async fn of(db: &Db, principal: &str) -> Result<Declarations, StoreError> {
         }
     }
     Ok(declarations)
-}
-
-/// Replaces a list.
-///
-/// # Errors
-///
-/// When D1 cannot be written.
-pub async fn put(db: &Db, of: &str, list: &str, by: &str, now: u64) -> Result<(), StoreError> {
-    let statement = sql!(
-        "INSERT INTO compensations (principal, list, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (principal) DO UPDATE
-           SET list = excluded.list, updated_at = excluded.updated_at,
-               updated_by = excluded.updated_by",
-        of,
-        list,
-        now,
-        by
-    );
-    db.run(&statement).await.map(|_| ())
-}
-
-/// Removes a list; whether there was one.
-///
-/// # Errors
-///
-/// When D1 cannot be written.
-pub async fn remove(db: &Db, of: &str) -> Result<bool, StoreError> {
-    Ok(db.run(&sql!("DELETE FROM compensations WHERE principal = ?1", of)).await? > 0)
 }
