@@ -3,8 +3,10 @@
 //   node bench/replay.mjs [--rounds N] [--calls N] [--json]
 //
 // Recording: a run of 100 calls that read beside the same run on a D1 that takes what is written to the record
-// and keeps nothing (bench/workers/unrecorded.js). The aim is under 10 %. What writing its lines costs before
-// they reach D1 is on both sides; `npm run bench:native` has it.
+// and keeps nothing (bench/workers/unrecorded.js): the tables `journal` and `recordings`. The aim is under 10 %.
+// Beside it what keeping the rows of the calls costs (`dispatches`), by which people are told what was called.
+// `emit` is the cheapest call that there is, `storage.get` asks D1. What making the lines of the record costs
+// before they reach D1 is on both sides; `npm run bench:native` has it.
 //
 // Replaying: an attempt that goes on behind 100 recorded calls beside one that goes on behind none. Each run
 // makes its calls, then waits for a person; it is decided, and goes on. What is compared is the second attempt:
@@ -22,6 +24,9 @@ import { median } from "./lib/statistics.mjs";
 const AIM_MS = 50;
 const AIM_RATIO = 1.1;
 
+/** What is called, as a program writes it. */
+const CALLS = { "storage.get": `tools.storage.get({ key: "k" + i })`, emit: "emit(i)" };
+
 const { values: options } = parseArgs({
   options: {
     rounds: { type: "string", default: "15" },
@@ -34,20 +39,23 @@ const calls = Number(options.calls);
 
 const w = await start({
   main: "bench/workers/unrecorded.js",
-  copies: 2,
-  copyVars: [{}, { BENCH_RECORDS: "no" }],
+  copies: 3,
+  copyVars: [
+    {},
+    { BENCH_DROPS: "journal recordings" },
+    { BENCH_DROPS: "journal recordings dispatches" },
+  ],
 });
 const pid = workerd();
 try {
   const p = await principal(w, [{ pattern: "storage.delete", action: "ask" }]);
-  const recording = await interleaved(rounds * 2, {
-    unrecorded: () => reads(w.copies[1]),
-    recorded: () => reads(w.copies[0]),
-  });
-  const replaying = await interleaved(rounds, {
-    none: () => goesOn(p, 0),
-    many: () => goesOn(p, calls),
-  });
+  /** @type {Record<string, Medians>} */
+  const recording = {};
+  for (const [name, call] of Object.entries(CALLS)) {
+    const on = (/** @type {number} */ copy) => () => reads(w.copies[copy], call);
+    recording[name] = await interleaved(rounds, [on(0), on(1), on(2)]);
+  }
+  const replaying = await interleaved(rounds, [() => goesOn(p, 0), () => goesOn(p, calls)]);
   const told = { calls, rounds, aimRatio: AIM_RATIO, aimMs: AIM_MS, recording, replaying };
   if (options.json) console.log(JSON.stringify(told));
   else {
@@ -56,12 +64,15 @@ try {
       ["wallMs", "wall clock"],
       ["cpuMs", "processor"],
     ])) {
-      const [bare, kept] = recording[clock];
-      const [none, many] = replaying[clock];
-      console.log(
-        `${what}: ${calls} reads ${ms(bare)} without a record, ${ms(kept)} with one: ` +
-          `ratio ${(kept / bare).toFixed(2)} (aim: under ${AIM_RATIO})`,
-      );
+      for (const [name, { [clock]: medians }] of Object.entries(recording)) {
+        const [whole = NaN, unrecorded = NaN, bare = NaN] = medians;
+        console.log(
+          `${what}: ${calls} of ${name}: ${ms(whole)}, without a record ${ms(unrecorded)}: ` +
+            `ratio ${(whole / unrecorded).toFixed(2)} (aim: under ${AIM_RATIO}); ` +
+            `without rows of calls, too: ${ms(bare)}, ratio ${(whole / bare).toFixed(2)}`,
+        );
+      }
+      const [none = NaN, many = NaN] = replaying[clock];
       console.log(
         `${what}: an attempt behind no recorded call ${ms(none)}, behind ${calls} ${ms(many)}: ` +
           `${ms(many - none)} beyond a fresh load (aim: under ${AIM_MS} ms)`,
@@ -99,37 +110,34 @@ function spentMs() {
   return ns.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
+/** @typedef {Record<"wallMs" | "cpuMs", number[]>} Medians of each way, in order */
+
 /**
- * Medians of two ways to do something, which take turns; the first round warms up.
+ * Medians of ways to do something, which take turns; the first round warms up.
  *
  * @param {number} times
- * @param {Record<string, () => Promise<{wallMs: number, cpuMs: number}>>} ways
- * @returns {Promise<Record<"wallMs" | "cpuMs", [number, number]>>}
+ * @param {(() => Promise<{wallMs: number, cpuMs: number}>)[]} ways
+ * @returns {Promise<Medians>}
  */
 async function interleaved(times, ways) {
-  const both = Object.values(ways).map((way) => ({ way, wallMs: [0], cpuMs: [0] }));
-  for (const one of both) one.wallMs.length = one.cpuMs.length = 0;
+  const took = ways.map((way) => ({ way, all: [{ wallMs: 0, cpuMs: 0 }].slice(1) }));
   for (let round = -1; round < times; round++) {
-    for (const one of round % 2 === 0 ? both : [...both].reverse()) {
-      const { wallMs, cpuMs } = await one.way();
-      if (round < 0) continue;
-      one.wallMs.push(wallMs);
-      one.cpuMs.push(cpuMs);
+    for (const { way, all } of round % 2 === 0 ? took : [...took].reverse()) {
+      const one = await way();
+      if (round >= 0) all.push(one);
     }
   }
-  const [a, b] = both;
-  if (a === undefined || b === undefined) throw new Error("two ways are compared");
   return {
-    wallMs: [median(a.wallMs), median(b.wallMs)],
-    cpuMs: [median(a.cpuMs), median(b.cpuMs)],
+    wallMs: took.map(({ all }) => median(all.map(({ wallMs }) => wallMs))),
+    cpuMs: took.map(({ all }) => median(all.map(({ cpuMs }) => cpuMs))),
   };
 }
 
-/** A run that only reads. @param {any} copy */
-async function reads(copy) {
+/** A run that only reads. @param {any} copy @param {string} call */
+async function reads(copy, call) {
   const before = spentMs();
   const run = await copy.execute(`
-    for (let i = 0; i < ${calls}; i++) await tools.storage.get({ key: "k" + i });
+    for (let i = 0; i < ${calls}; i++) await ${call};
     return "done";
   `);
   const cpuMs = spentMs() - before;

@@ -1,24 +1,24 @@
-// The worker that ships, on a D1 that keeps no record where the copy's variable BENCH_RECORDS is "no":
-// what is written to `journal` and `recordings` is answered as written and goes nowhere, so that a run beside
-// it shows what recording costs. A run of such a copy cannot park.
+// The worker that ships, on a D1 that keeps nothing of the tables that the copy's variable BENCH_DROPS names:
+// what is written to them is answered as written and goes nowhere, so that a run beside it shows what
+// keeping them costs. A run without its record cannot park.
 import Shipped, { Attempt as ShippedAttempt } from "../../src/entry.js";
 
 export * from "../../src/entry.js";
 
-const RECORD = /^\s*(INSERT INTO|DELETE FROM|UPDATE)\s+(journal|recordings)\b/;
+const TABLE = /^\s*(?:INSERT INTO|DELETE FROM|UPDATE)\s+(\w+)/;
 const WRITTEN = { success: true, results: [], meta: { changes: 1 } };
 
-/** Statements of the record, bound or not. */
-const ofRecord = new WeakSet();
+/** Bound statements that go nowhere. */
+const dropped = new WeakSet();
 
-/** @param {any} db @param {string} sql */
-function prepare(db, sql) {
+/** @param {any} db @param {string[]} tables @param {string} sql */
+function prepare(db, tables, sql) {
   const statement = db.prepare(sql);
-  if (RECORD.test(sql)) {
+  if (tables.includes(TABLE.exec(sql)?.[1] ?? "")) {
     const bind = statement.bind.bind(statement);
     statement.bind = (/** @type {any[]} */ ...values) => {
       const bound = bind(...values);
-      ofRecord.add(bound);
+      dropped.add(bound);
       return bound;
     };
   }
@@ -27,26 +27,25 @@ function prepare(db, sql) {
 
 /** @param {any} db @param {any[]} statements */
 async function batch(db, statements) {
-  const kept = statements.filter((statement) => !ofRecord.has(statement));
+  const kept = statements.filter((statement) => !dropped.has(statement));
   const results = kept.length > 0 ? await db.batch(kept) : [];
-  return statements.map((statement) => (ofRecord.has(statement) ? WRITTEN : results.shift()));
+  return statements.map((statement) => (dropped.has(statement) ? WRITTEN : results.shift()));
 }
 
 /** @param {any} env */
-const unrecorded = (env) =>
-  env.BENCH_RECORDS !== "no"
-    ? env
-    : {
-        ...env,
-        DB: new Proxy(env.DB, {
-          get(db, key) {
-            if (key === "prepare") return (/** @type {string} */ sql) => prepare(db, sql);
-            if (key === "batch") return (/** @type {any[]} */ all) => batch(db, all);
-            const value = Reflect.get(db, key, db);
-            return key !== "constructor" && typeof value === "function" ? value.bind(db) : value;
-          },
-        }),
-      };
+function dropping(env) {
+  if (env.BENCH_DROPS === undefined) return env;
+  const tables = env.BENCH_DROPS.split(" ");
+  const DB = new Proxy(env.DB, {
+    get(db, key) {
+      if (key === "prepare") return (/** @type {string} */ sql) => prepare(db, tables, sql);
+      if (key === "batch") return (/** @type {any[]} */ all) => batch(db, all);
+      const value = Reflect.get(db, key, db);
+      return key !== "constructor" && typeof value === "function" ? value.bind(db) : value;
+    },
+  });
+  return { ...env, DB };
+}
 
 export default class Api extends Shipped {
   /**
@@ -54,7 +53,7 @@ export default class Api extends Shipped {
    * @param {any} env
    */
   constructor(ctx, env) {
-    super(ctx, unrecorded(env));
+    super(ctx, dropping(env));
   }
 }
 
@@ -64,6 +63,6 @@ export class Attempt extends ShippedAttempt {
    * @param {any} env
    */
   constructor(ctx, env) {
-    super(ctx, unrecorded(env));
+    super(ctx, dropping(env));
   }
 }
