@@ -519,14 +519,9 @@ impl Run {
             }
             EndKind::TimedOut => Fault::budget_spent(limits.budget_ms),
             EndKind::Deadlocked => deadlocked(),
-            EndKind::Diverged { why, call, recorded, issued } => Fault::new(
-                Code::ReplayDiverged,
-                format!(
-                    "Replay diverged at call {call} ({why}): the record has {recorded}, the \
-                     program made {issued}."
-                ),
-            )
-            .with("call", call),
+            EndKind::Diverged { why, n, issued, event } => {
+                self.diverged(&why, n, issued.as_deref(), event.as_deref())
+            }
             EndKind::Parked => Fault::new(Code::SandboxGone, "The sandbox parked unasked."),
             EndKind::Broken(text) => Fault::new(
                 Code::SandboxGone,
@@ -535,6 +530,37 @@ impl Run {
             .caused_by(text),
         };
         Outcome::Failed(fault)
+    }
+
+    /// Both calls are named: the one of the record and the program's.
+    fn diverged(&self, why: &str, n: u32, issued: Option<&str>, event: Option<&str>) -> Fault {
+        let (place, recorded) = match event {
+            Some(event) => (
+                "event",
+                match event {
+                    "s" => "the answer to a call",
+                    "t" => "a timer that fires",
+                    _ => "an operation of the platform that settles",
+                },
+            ),
+            // A step is none of the run's calls.
+            None if why == "extra" => ("call", "none"),
+            None => ("call", self.calls.get(&n).map_or("step", |call| call.path.as_str())),
+        };
+        let made = match (why, issued) {
+            ("ended early", _) => "its end".to_owned(),
+            ("moved", Some(issued)) => format!("{issued} at another point"),
+            (_, Some(issued)) if issued == recorded => format!("{issued} with another argument"),
+            (_, Some(issued)) => issued.to_owned(),
+            (_, None) => "none".to_owned(),
+        };
+        let message = format!(
+            "Replay diverged at {place} {n}: the record has {recorded}, the program made {made}."
+        );
+        Fault::new(Code::ReplayDiverged, message)
+            .with(place, n)
+            .with("recorded", recorded)
+            .with("made", made)
     }
 
     /// The kind follows from where the error arose, never from its text.
