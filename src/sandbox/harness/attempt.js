@@ -161,6 +161,8 @@ export class Attempt {
       this.delivered = 1;
       this.clock.jump(this.recorded[0][1]);
     }
+    // A replay asks for nothing and says nothing of itself, nor does what it goes on with if that only sleeps.
+    if (!this.live) this.tell('"t":"note"');
     program();
     if (!this.live) this.replay();
     return this.finished;
