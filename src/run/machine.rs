@@ -223,7 +223,10 @@ impl Run {
                 self.quiet_since.get_or_insert(now);
             }
             Event::ParkTold => self.park_told = true,
-            Event::Replayed => self.watch.last_returned_at = Some(now),
+            Event::Replayed => {
+                self.loaded(now);
+                self.watch.last_returned_at = Some(now);
+            }
             Event::Evaluated(end) => self.evaluated(now, end, &mut commands),
             Event::SandboxFailed(fault) => {
                 let fault = self.begun(fault);

@@ -3,17 +3,15 @@
 
 use super::db::{Db, StoreError};
 use super::lists::ALL;
-use crate::sql;
 use crate::tools::compensation::{Declaration, Declarations};
-use serde::Deserialize;
+use crate::{row, sql};
 
-#[derive(Deserialize)]
-struct Row {
-    /// Whose list it is, or the source.
-    of: String,
-    /// Of a source's settings.
-    of_source: u64,
-    list: String,
+row! {
+    struct Row {
+        of: String,
+        of_source: u64,
+        list: String,
+    }
 }
 
 /// The declarations that hold for a principal.

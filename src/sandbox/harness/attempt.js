@@ -161,8 +161,6 @@ export class Attempt {
       this.delivered = 1;
       this.clock.jump(this.recorded[0][1]);
     }
-    // A replay asks for nothing and says nothing of itself, nor does what it goes on with if that only sleeps.
-    if (!this.live) this.tell('"t":"note"');
     program();
     if (!this.live) this.replay();
     return this.finished;
@@ -666,6 +664,7 @@ export class Attempt {
     this.operations.forEach((/** @type {any} */ settle, /** @type {number} */ id) => {
       if (settle !== null) this.arrive("n", id, () => this.settleOperation(id));
     });
+    if (this.inFlight() === 0) this.tell('"t":"note"'); // The host has heard nothing of this attempt yet.
     this.open.forEach((/** @type {Call} */ call, /** @type {number} */ n) => {
       if (this.running.has(n)) {
         if (this.results.has(n)) this.report(call);
