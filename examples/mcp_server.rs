@@ -120,7 +120,7 @@ fn run(connection: &mut TcpStream, call: &Call) -> io::Result<()> {
     let mut elapsed_ms = STREAM_AFTER_MS;
     loop {
         // A write that fails is the client's hang-up: it ends the call.
-        connection.write_all(&stream.beat(elapsed_ms))?;
+        connection.write_all(&stream.beat(elapsed_ms, None))?;
         let left_ms = wait_ms.saturating_sub(elapsed_ms);
         if left_ms == 0 {
             break;
@@ -156,8 +156,8 @@ impl Host for Fake {
                 let (run, is_error) = outcome(&execute.code);
                 answer(&run, is_error)
             }
-            Tool::RunGet(wanted) => {
-                Err(Fault::new(Code::RunNotFound, format!("There is no run {}.", wanted.run_id)))
+            Tool::RunGet(id) => {
+                Err(Fault::new(Code::RunNotFound, format!("There is no run {id}.")))
             }
             _ => answer(&json!({ "runs": [], "nextCursor": null }), false),
         }

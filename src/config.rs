@@ -8,6 +8,13 @@ use crate::signing::SigningKey;
 use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
 use crate::tools::secret::Keyring;
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+thread_local! {
+    /// Read once an isolate: its variables are those of its version of the worker, for good.
+    static KEPT: OnceCell<Rc<Config>> = const { OnceCell::new() };
+}
 
 /// A day: as long as a client that queues its work offline goes on trying.
 const LEDGER_RETENTION_MS: u64 = 86_400_000;
@@ -54,6 +61,8 @@ pub struct Config {
     pub guard: bool,
     /// `HOLDFAST_TOOLS_SERVICE`: name of a service binding whose methods are tools.
     pub tools_service: Option<String>,
+    /// `HOLDFAST_SERVICES`: names of service bindings that sources may have, separated by commas.
+    pub services: Vec<String>,
     /// `COMMIT_SHA` of what is deployed; `dev` for a local build.
     pub commit_sha: String,
     /// `HOLDFAST_PERMITS`, `HOLDFAST_PERMITS_PRINCIPAL`, `HOLDFAST_LINE`: attempts at once in all
@@ -93,8 +102,12 @@ impl Config {
     /// # Errors
     ///
     /// `configuration_invalid`, naming the variable, what is wrong and the right form.
-    pub fn of(env: &worker::Env) -> Result<Self, Fault> {
-        Self::read(|name| env.var(name).ok().map(|value| value.to_string()))
+    pub fn of(env: &worker::Env) -> Result<Rc<Self>, Fault> {
+        if let Some(kept) = KEPT.with(|kept| kept.get().cloned()) {
+            return Ok(kept);
+        }
+        let read = Rc::new(Self::read(|name| env.var(name).ok().map(|value| value.to_string()))?);
+        Ok(KEPT.with(|kept| Rc::clone(kept.get_or_init(|| read))))
     }
 
     /// Reads the configuration from a lookup of variables. An empty value counts as absent.
@@ -198,6 +211,7 @@ impl Config {
             access,
             guard,
             tools_service: lookup("HOLDFAST_TOOLS_SERVICE"),
+            services: names(&lookup("HOLDFAST_SERVICES").unwrap_or_default()),
             commit_sha: lookup("COMMIT_SHA").unwrap_or_else(|| "dev".to_owned()),
             budgets: [
                 budget(Surface::Execute, "HOLDFAST_BUDGET_EXECUTE_MS")?,
@@ -214,6 +228,10 @@ impl Config {
         let found = self.budgets.iter().find(|(of, _)| *of == surface);
         found.map_or(surface.budget_ms(), |(_, ms)| *ms)
     }
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 fn wrong(variable: &str, what: &str) -> Fault {
@@ -240,6 +258,9 @@ mod tests {
         assert!(config.guard);
         assert_eq!(config.budget_ms(Surface::Execute), 90_000);
         assert_eq!(config.commit_sha, "dev");
+        assert_eq!(config.services, Vec::<String>::new());
+        let config = read(&[("HOLDFAST_SERVICES", "BILLING, CRM,")]).unwrap();
+        assert_eq!(config.services, ["BILLING", "CRM"]);
     }
 
     #[test]

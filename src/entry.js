@@ -29,10 +29,11 @@ export class Attempt extends WorkerEntrypoint {
   /**
    * @param {string} order JSON, see src/attempt/order.rs
    * @param {() => Promise<string>} aborted settles with the reason when the caller has left
+   * @param {((text: string) => void) | undefined} told hears how far the calls of the program are
    * @returns {Promise<string>}
    */
-  start(order, aborted) {
-    return called(() => new Rust(this.ctx, this.env).startAttempt(order, aborted));
+  start(order, aborted, told) {
+    return called(() => new Rust(this.ctx, this.env).startAttempt(order, aborted, told));
   }
 }
 

@@ -9,11 +9,12 @@ use crate::error::Fault;
 use crate::ledger;
 use crate::packages::nested::Nested;
 use crate::pages;
+use crate::platform::exports::Teller;
 use crate::platform::loader::Loader;
 use crate::platform::workflows::{Step, Workflows};
 use crate::report;
 use crate::report::config::SentryConfig;
-use crate::report::desk::{Circumstances, Desk};
+use crate::report::desk::{self, Circumstances, Desk};
 use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::sandbox::isolate::Isolate;
@@ -25,6 +26,7 @@ use crate::tools::source::Later;
 use crate::tools::{Caller, Tools, connect, vault};
 use crate::workflows;
 use crate::workflows::program::Maker;
+use futures_util::FutureExt as _;
 use js_sys::Reflect;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -39,19 +41,18 @@ fn start() {
 /// Answers HTTP.
 #[event(fetch)]
 async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
-    let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
-    let sentry = match SentryConfig::read(variable) {
+    let sentry = match desk::sentry(&env) {
         Ok(config) => config,
         // Whether the deploy arrived is told whatever its variables say.
-        Err(_) if req.path() == "/health" => SentryConfig::off(),
+        Err(_) if req.path() == "/health" => Rc::new(SentryConfig::off()),
         Err(invalid) => return api::refusal(&invalid.into()),
     };
     report::panic::aim(&sentry);
-    if let Some(response) = report::probe::answer(&req, &sentry, &ctx).await {
+    if let Some(response) = report::probe::answer(&req, &sentry, &ctx).boxed_local().await {
         return response;
     }
     if report::tunnel::route(&req.path()).is_some() {
-        return report::tunnel::answer::answer(req, &sentry, &ctx).await;
+        return report::tunnel::answer::answer(req, &sentry, &ctx).boxed_local().await;
     }
     api::answer(req, env, ctx).await
 }
@@ -70,12 +71,13 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
     let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
     let swept = async {
         let db = Rc::new(Db::of(&env)?);
-        let config = Rc::new(Config::of(&env)?);
+        let config = Config::of(&env)?;
         let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
         pages::forget(&db).await?;
         vault::reseal(&db, &config.secrets_keys).await?;
         let sources = connect::Hands {
+            env: env.clone(),
             db: Rc::clone(&db),
             config: Rc::clone(&config),
             later: Later::of(Rc::clone(&ctx)),
@@ -85,7 +87,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         // In order, and each by itself: one that fails, or computes for minutes, keeps none before it.
         Ok::<_, Fault>([
             services::sweep(&hands).await,
-            schedules::sweep(&hands).await,
+            schedules::round::sweep(&hands).await,
             workflows::reconcile::sweep(&hands).await,
             approvals::sweep(&hands).await,
             sources.sweep().await,
@@ -113,11 +115,12 @@ pub async fn start_attempt(
     this: JsValue,
     order: String,
     aborted: js_sys::Function,
+    told: JsValue,
 ) -> Result<JsValue, JsValue> {
     let (env, ctx) = surroundings(&this)?;
     let ctx = Rc::new(ctx);
     let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
-    let answer = make_attempt(&env, ctx, &desk, &order, aborted).await;
+    let answer = make_attempt(&env, ctx, &desk, &order, (aborted, Teller::of(told))).await;
     if let Err(fault) = &answer {
         desk.take(fault, &Circumstances::default());
     }
@@ -135,7 +138,7 @@ pub async fn run_workflow(this: JsValue, id: String, step: JsValue) -> Result<Js
     let ctx = Rc::new(ctx);
     let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
     let hands = || -> Result<Hands, Fault> {
-        let (db, config) = (Rc::new(Db::of(&env)?), Rc::new(Config::of(&env)?));
+        let (db, config) = (Rc::new(Db::of(&env)?), Config::of(&env)?);
         let (ctx, desk, engine) = (Rc::clone(&ctx), Rc::clone(&desk), Workflows::of(&env).ok());
         Ok(Hands { ctx, db, config, desk, engine })
     };
@@ -163,17 +166,18 @@ async fn make_attempt(
     ctx: Rc<Context>,
     desk: &Rc<Desk>,
     order: &str,
-    aborted: js_sys::Function,
+    (aborted, teller): (js_sys::Function, Option<Teller>),
 ) -> Result<String, Fault> {
     let order: Order = serde_json::from_str(order)
         .map_err(|error| Fault::internal("none", format!("the order cannot be read: {error}")))?;
-    let config = Rc::new(Config::of(env)?);
+    let config = Config::of(env)?;
     let db = Rc::new(Db::of(env)?);
     let caller = Caller {
         principal: order.principal.clone(),
         run_id: order.run_id.clone(),
         label: order.label.clone(),
         answer_bytes: order.limits.answer_bytes,
+        call_ms: order.limits.dispatch_ms,
     };
     let hands = Hands {
         ctx: Rc::clone(&ctx),
@@ -190,6 +194,7 @@ async fn make_attempt(
         origin: order.origin.clone(),
     };
     let tools = Tools::new(env, ctx, Rc::clone(&db), Rc::clone(&config), caller)?
+        .telling(teller)
         .with_packages(nested)
         .with_workflows(maker);
     let loader = Loader::of(env).map_err(|thrown| {

@@ -34,7 +34,7 @@ fn stream(accept: &str, token: &Value) -> Stream {
 fn pieces(mut stream: Stream, seconds: u64, came: &ToolAnswer) -> String {
     let mut body = Vec::new();
     for elapsed_ms in (1_000..).step_by(1_000).zip(0..seconds).map(|(elapsed_ms, _)| elapsed_ms) {
-        body.extend(stream.beat(elapsed_ms));
+        body.extend(stream.beat(elapsed_ms, None));
     }
     body.extend(stream.end(came));
     String::from_utf8(body).unwrap()
@@ -92,11 +92,41 @@ fn progress_goes_to_whom_it_was_asked_for_and_only_grows() {
 }
 
 #[test]
+fn what_a_call_tells_goes_with_the_next_beat() {
+    let mut open = stream(BOTH, &json!("p1"));
+    let mut heard = Vec::new();
+    for (elapsed_ms, told) in [
+        (1_000, None),
+        (2_000, Some("library.bind: 2 of 9")),
+        (2_000, Some("library.bind: a clock that stands")),
+        (3_000, None),
+        (4_000, Some("library.bind: 4 of 9")),
+        (8_000, None),
+        (9_000, None),
+    ] {
+        let beat = open.beat(elapsed_ms, told.map(str::to_owned));
+        heard.extend(events(std::str::from_utf8(&beat).unwrap()));
+    }
+    let params = |message: &Value| message["params"].clone();
+    let told = |progress: u64, message: &str| json!({ "progressToken": "p1", "progress": progress, "message": message });
+    assert_eq!(
+        heard.iter().map(params).collect::<Vec<_>>(),
+        [
+            told(2_000, "library.bind: 2 of 9"),
+            told(4_000, "library.bind: 4 of 9"),
+            told(9_000, "running for 9 s"),
+        ]
+    );
+    let mut silent = stream(BOTH, &Value::Null);
+    assert_eq!(silent.beat(2_000, Some("x".to_owned())), b": \n\n");
+}
+
+#[test]
 fn a_clock_that_stands_or_goes_back_sends_no_progress_twice() {
     let mut stream = stream(BOTH, &json!("p1"));
     let mut sent = Vec::new();
     for elapsed_ms in [0, 5_000, 5_000, 4_000, 9_999, 10_000, u64::MAX, u64::MAX] {
-        let beat = stream.beat(elapsed_ms);
+        let beat = stream.beat(elapsed_ms, None);
         assert!(beat.starts_with(b": \n\n"));
         sent.extend(events(std::str::from_utf8(&beat).unwrap()));
     }

@@ -14,6 +14,7 @@ use crate::mcp::{
 };
 use crate::packages::{self, Invocation, Target};
 use crate::platform::clock::now_ms;
+use crate::platform::exports::Told;
 use crate::platform::random;
 use crate::rollback;
 use crate::run::surface::Surface;
@@ -22,6 +23,7 @@ use crate::schedules::{self, Begun};
 use crate::store::sources as table;
 use crate::store::{policies, states};
 use crate::tools;
+use futures_util::FutureExt as _;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -73,7 +75,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).boxed_local().await?)),
         Read::Call(call) => {
             let asker = Asker::of(states, &call);
             run_tool(app, &principal, *call, asker, super::origin(&req)).await
@@ -110,7 +112,7 @@ async fn run_tool(
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
         Tool::ServiceStart(start) => Some(Target::read(&start.name)),
-        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
+        Tool::ServiceStop(service) => Some(Target::read(service)),
         _ => None,
     };
     let scope = match &target {
@@ -122,7 +124,7 @@ async fn run_tool(
         return respond(call.reply.missing_scope(&scope));
     }
     if let Some(returned) = call.returned {
-        return go_on(app, principal, returned, asker, call.reply).await;
+        return go_on(app, principal, returned, asker, call.reply).boxed_local().await;
     }
     match call.tool {
         Tool::Execute(execute) => {
@@ -149,33 +151,35 @@ async fn run_tool(
             let Some(Ok(target)) = target else {
                 return Err(internal("an invocation without a target"));
             };
-            match invocation(app, &principal.name, &target, invoke).await {
+            match invocation(app, &principal.name, &target, invoke).boxed_local().await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::Resume(resume) => {
+        Tool::Resume(id) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
-            let came =
-                approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
-            told(streaming::look(came).await, None, call.reply)
+            let came = approvals::resume(app.hands(), principal.name.clone(), id, None, wait);
+            answered(streaming::look(came).await, None, call.reply, None)
         }
-        Tool::RunRollback(undo) => {
+        Tool::RunRollback(id) => {
             let (db, config, name) = (&app.db, &app.config, &principal.name);
-            match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
+            let order = rollback::order(db, config, name, &id, now_ms());
+            match order.boxed_local().await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
         Tool::ScheduleChange(ScheduleChange { name, change: Change::Run }) => {
-            match schedules::run_now(&app.hands(), &principal.name, &name, &origin).await {
+            let hands = app.hands();
+            let begun = schedules::run_now(&hands, &principal.name, &name, &origin);
+            match begun.boxed_local().await {
                 Ok(Begun::Run(order)) => open(app, *order, asker, call.reply).await,
                 Ok(Begun::Workflow(text)) => respond(call.reply.answer(&look(text))),
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
         tool => {
-            let answered = mcp_answers::of(app, principal, tool, &origin).await;
+            let answered = mcp_answers::of(app, principal, tool, &origin).boxed_local().await;
             respond(call.reply.answer(&answered.and_then(look)))
         }
     }
@@ -214,7 +218,8 @@ async fn open(
     asker: Option<Asker>,
     reply: Reply,
 ) -> Result<Response, Fault> {
-    told(streaming::run(app, order).await, asker, reply)
+    let heard = reply.takes_progress().then(Told::default);
+    answered(streaming::run(app, order, heard.clone()).await, asker, reply, heard)
 }
 
 /// Goes on with a call whose run waited for people. What the client says decides nothing: it says
@@ -237,21 +242,22 @@ async fn go_on(
     };
     let (name, known) = (principal.name.clone(), Some(state.approvals));
     let came = approvals::resume(app.hands(), name, state.run, known, wait);
-    told(streaming::look(came).await, asker, reply)
+    answered(streaming::look(came).await, asker, reply, None)
 }
 
-/// Answers what is there, or streams it.
-fn told(
+/// Answers what is there, or streams it, with what is put into `told` meanwhile.
+fn answered(
     answer: Result<RunAnswer, streaming::Open>,
     asker: Option<Asker>,
     reply: Reply,
+    told: Option<Told>,
 ) -> Result<Response, Fault> {
     match answer {
         Ok(answer) => match asker.and_then(|asker| asker.ask(&answer)) {
             Some(ask) => respond(reply.ask(&ask)),
             None => respond(reply.answer(&tool_answer(&answer))),
         },
-        Err(open) => open.stream(SseFraming { stream: Some(reply.stream()), asker }),
+        Err(open) => open.stream(SseFraming { stream: Some(reply.stream()), asker, told }),
     }
 }
 
@@ -281,6 +287,7 @@ impl Asker {
 struct SseFraming {
     stream: Option<Stream>,
     asker: Option<Asker>,
+    told: Option<Told>,
 }
 
 impl Framing for SseFraming {
@@ -291,7 +298,9 @@ impl Framing for SseFraming {
     }
 
     fn beat(&mut self, elapsed_ms: u64) -> Vec<u8> {
-        self.stream.as_mut().map(|stream| stream.beat(elapsed_ms)).unwrap_or_default()
+        let told = self.told.as_ref().and_then(Told::take);
+        let beat = self.stream.as_mut().map(|stream| stream.beat(elapsed_ms, told));
+        beat.unwrap_or_default()
     }
 
     fn end(&mut self, answer: &RunAnswer) -> Vec<u8> {

@@ -54,6 +54,7 @@ pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Respons
 
 fn hands(app: &App) -> Hands {
     Hands {
+        env: app.env.clone(),
         db: Rc::clone(&app.db),
         config: Rc::clone(&app.config),
         later: Later::of(Rc::clone(&app.ctx)),

@@ -10,7 +10,7 @@ use crate::attempt::Order;
 use crate::error::Fault;
 use crate::ledger::{self, Answered};
 use crate::platform::clock::sleep_ms;
-use crate::platform::exports::{HangUp, hang_up};
+use crate::platform::exports::{HangUp, Told, hang_up};
 use crate::runs;
 use crate::store::runs as table;
 use futures_channel::oneshot;
@@ -72,13 +72,14 @@ impl Framing for JsonFraming {
 /// Runs an order. Its end is awaited for a second; then the answer is streamed in `framing`.
 ///
 /// The run itself lives in `waitUntil`: it outlives a caller that hangs up for as long as it needs
-/// to stop what is in flight and to be stored as cancelled.
+/// to stop what is in flight and to be stored as cancelled. How far its calls are is put into `told`.
 ///
 /// # Errors
 ///
 /// [`Open`], which is no failure: the run goes on, and its answer is to be streamed.
-pub async fn run(app: &App, order: Order) -> Result<RunAnswer, Open> {
+pub async fn run(app: &App, order: Order, told: Option<Told>) -> Result<RunAnswer, Open> {
     let (hang_up, aborted) = hang_up();
+    let aborted = aborted.telling(told);
     let (sender, receiver) = oneshot::channel();
     let hands = app.hands();
     let keyed = order.claim.is_some().then(|| order.run_id.clone());
@@ -185,7 +186,7 @@ impl Open {
 ///
 /// Why there is no run.
 pub async fn answer(app: &App, order: Order) -> Result<Response, Fault> {
-    json(run(app, order).await)
+    json(run(app, order, None).await)
 }
 
 /// Answers over HTTP what is there, or streams it.

@@ -57,6 +57,12 @@ impl Reply {
         self.error(&RpcError::state(&refused.fault()))
     }
 
+    /// Whether the client wants to hear how far the call is.
+    #[must_use]
+    pub fn takes_progress(&self) -> bool {
+        self.progress_token.is_some() && self.accept != Accept::Json
+    }
+
     /// Turns the answer into a stream.
     #[must_use]
     pub fn stream(self) -> Stream {

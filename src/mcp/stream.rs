@@ -54,17 +54,20 @@ impl Stream {
     /// One beat: an SSE comment or, for a client that takes JSON only, a space in front of the
     /// JSON. With it, now and then, the progress that the client asked for.
     ///
-    /// `elapsed_ms` counts from the start of the call.
-    pub fn beat(&mut self, elapsed_ms: u64) -> Vec<u8> {
+    /// `elapsed_ms` counts from the start of the call; `told` is what is new of it, and goes at once.
+    pub fn beat(&mut self, elapsed_ms: u64, told: Option<String>) -> Vec<u8> {
         if !self.is_sse() {
             return b" ".to_vec();
         }
         let mut out = sse::BEAT.to_vec();
-        let due = elapsed_ms.saturating_sub(self.progress_at_ms) >= PROGRESS_EVERY_MS;
+        // `progress` has to grow: a clock that stands still tells nothing.
+        let since = elapsed_ms.saturating_sub(self.progress_at_ms);
+        let due = since >= if told.is_some() { 1 } else { PROGRESS_EVERY_MS };
         if let Some(token) = self.reply.progress_token.as_deref().filter(|_| due) {
             self.progress_at_ms = elapsed_ms;
             // The message counts whole seconds; `progress` itself strictly grows with the time.
-            let message = format!("running for {} s", elapsed_ms.div_euclid(1_000));
+            let running = || format!("running for {} s", elapsed_ms.div_euclid(1_000));
+            let message = told.unwrap_or_else(running);
             let params = ProgressParams { progress_token: token, progress: elapsed_ms, message };
             let method = "notifications/progress";
             let progress = Progress { jsonrpc: "2.0", method, params };

@@ -364,7 +364,7 @@ pub async fn follow(app: &App, origin: &str, order: Order) -> Result<Posted, Fau
     let order = Order { origin: origin.to_owned(), ..order };
     let place = format!("/runs/{}", order.run_id);
     // Whoever pressed the button is shown the run as it goes; leaving the page does not end it.
-    if let Ok(Err(fault)) = streaming::run(app, order).await {
+    if let Ok(Err(fault)) = streaming::run(app, order, None).await {
         return Err(fault);
     }
     Ok(Posted::To(place))

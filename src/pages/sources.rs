@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 fn hands(app: &App) -> Hands {
     Hands {
+        env: app.env.clone(),
         db: Rc::clone(&app.db),
         config: Rc::clone(&app.config),
         later: Later::of(Rc::clone(&app.ctx)),

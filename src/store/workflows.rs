@@ -9,8 +9,7 @@ use super::permits::Permits;
 use super::runs::{Cursor, LEASE_MS};
 use crate::run::outcome::Status;
 use crate::run::segment::Setback;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// A workflow that is about to begin.
 #[derive(Debug, Clone, Copy)]
@@ -127,57 +126,59 @@ pub async fn begin(
     })
 }
 
-/// A workflow with its run.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Its id.
-    pub id: String,
-    /// Whose it is.
-    pub principal: String,
-    /// Where its run stands.
-    pub status: String,
-    /// The caller's own name for it.
-    pub label: Option<String>,
-    /// When it was accepted.
-    pub created_at: u64,
-    /// When it ended.
-    pub ended_at: Option<u64>,
-    /// The fence that may write.
-    pub fence: u64,
-    /// Past it the attempt counts as dead.
-    pub lease_until: u64,
-    /// When it goes on by itself.
-    pub wake_at: Option<u64>,
-    /// Code of its error.
-    pub error_code: Option<String>,
-    /// Kind of its error.
-    pub error_kind: Option<String>,
-    /// Whether the engine was told of it.
-    pub made: u64,
-    /// Whether the engine knows that it has ended.
-    pub closed: u64,
-    /// The segment at work, or the last.
-    pub segment: u64,
-    /// Retries that were asked for.
-    pub retries: u64,
-    /// The end of its life time.
-    pub ends_at: u64,
-    /// Segments in a row that were cut.
-    pub cuts: u64,
-    /// Segments in a row that were lost.
-    pub faults: u64,
-    /// How often the program was taken back.
-    pub errors: u64,
-    /// Attempts without a word since the journal last grew.
-    pub losses: u64,
-    /// Code of the failure for which the last segment is made again.
-    pub last_code: Option<String>,
-    /// Its message.
-    pub last_error: Option<String>,
-    /// When the window of the first open question ends.
-    pub expires_at: Option<u64>,
-    /// Whether somebody decided about a call that it waits with, or the run ended that a call invoked.
-    pub decided: u64,
+row! {
+    /// A workflow with its run.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Its id.
+        pub id: String,
+        /// Whose it is.
+        pub principal: String,
+        /// Where its run stands.
+        pub status: String,
+        /// The caller's own name for it.
+        pub label: Option<String>,
+        /// When it was accepted.
+        pub created_at: u64,
+        /// When it ended.
+        pub ended_at: Option<u64>,
+        /// The fence that may write.
+        pub fence: u64,
+        /// Past it the attempt counts as dead.
+        pub lease_until: u64,
+        /// When it goes on by itself.
+        pub wake_at: Option<u64>,
+        /// Code of its error.
+        pub error_code: Option<String>,
+        /// Kind of its error.
+        pub error_kind: Option<String>,
+        /// Whether the engine was told of it.
+        pub made: u64,
+        /// Whether the engine knows that it has ended.
+        pub closed: u64,
+        /// The segment at work, or the last.
+        pub segment: u64,
+        /// Retries that were asked for.
+        pub retries: u64,
+        /// The end of its life time.
+        pub ends_at: u64,
+        /// Segments in a row that were cut.
+        pub cuts: u64,
+        /// Segments in a row that were lost.
+        pub faults: u64,
+        /// How often the program was taken back.
+        pub errors: u64,
+        /// Attempts without a word since the journal last grew.
+        pub losses: u64,
+        /// Code of the failure for which the last segment is made again.
+        pub last_code: Option<String>,
+        /// Its message.
+        pub last_error: Option<String>,
+        /// When the window of the first open question ends.
+        pub expires_at: Option<u64>,
+        /// Whether somebody decided about a call that it waits with, or the run ended that a call invoked.
+        pub decided: u64,
+    }
 }
 
 impl Row {
@@ -202,14 +203,13 @@ impl Row {
     }
 }
 
-/// A workflow by its id alone, for the engine and the schedule; never for a client.
-///
-/// # Errors
-///
-/// When D1 cannot be read or the row is not valid.
-pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
-    let statement = sql!(
-        "SELECT r.id, r.principal, r.status, r.label, r.created_at, r.ended_at, r.fence,
+/// The rows of the workflows whose ids a query gives, newest first.
+macro_rules! rows_of {
+    ($ids:literal) => {
+        concat!(
+            "WITH wanted AS (",
+            $ids,
+            ") SELECT r.id, r.principal, r.status, r.label, r.created_at, r.ended_at, r.fence,
                 r.lease_until, r.wake_at, r.error_code, r.error_kind, w.made, w.closed, w.segment,
                 w.retries, w.ends_at, w.cuts, w.faults, w.errors, w.losses,
                 w.error_code AS last_code, w.error AS last_error,
@@ -221,10 +221,19 @@ pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
                           WHERE f.run_id = r.id AND f.heard = 0
                             AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled')))
                   AS decided
-         FROM runs r JOIN workflows w ON w.run_id = r.id WHERE r.id = ?1",
-        id
-    );
-    db.first(&statement).await
+             FROM wanted CROSS JOIN runs r ON r.id = wanted.id JOIN workflows w ON w.run_id = r.id
+             ORDER BY r.created_at DESC, r.id DESC"
+        )
+    };
+}
+
+/// A workflow by its id alone, for the engine and the schedule; never for a client.
+///
+/// # Errors
+///
+/// When D1 cannot be read or the row is not valid.
+pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
+    db.first(&sql!(rows_of!("SELECT ?1 AS id"), id)).await
 }
 
 /// A principal's workflow. Somebody else's gives the same answer as none.
@@ -250,22 +259,12 @@ pub async fn list(
 ) -> Result<Vec<Row>, StoreError> {
     let (at, id) = cursor.map_or((u64::MAX >> 11, "~"), |c| (c.created_at, c.id.as_str()));
     let statement = sql!(
-        "SELECT r.id, r.principal, r.status, r.label, r.created_at, r.ended_at, r.fence,
-                r.lease_until, r.wake_at, r.error_code, r.error_kind, w.made, w.closed, w.segment,
-                w.retries, w.ends_at, w.cuts, w.faults, w.errors, w.losses,
-                w.error_code AS last_code, w.error AS last_error,
-                (SELECT MIN(expires_at) FROM approvals WHERE run_id = r.id AND state = 'open')
-                  AS expires_at,
-                EXISTS (SELECT 1 FROM approvals WHERE run_id = r.id AND used = 0
-                          AND state IN ('allowed', 'declined', 'expired'))
-                  OR EXISTS (SELECT 1 FROM followed f LEFT JOIN runs c ON c.id = f.child_id
-                          WHERE f.run_id = r.id AND f.heard = 0
-                            AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled')))
-                  AS decided
-         FROM runs r JOIN workflows w ON w.run_id = r.id
-         WHERE r.principal = ?1 AND r.surface = 'workflow' AND (r.created_at, r.id) < (?2, ?3)
-           AND (?5 IS NULL OR r.status = ?5)
-         ORDER BY r.created_at DESC, r.id DESC LIMIT ?4",
+        rows_of!(
+            "SELECT id FROM runs
+             WHERE principal = ?1 AND surface = 'workflow' AND (created_at, id) < (?2, ?3)
+               AND (?5 IS NULL OR status = ?5)
+             ORDER BY created_at DESC, id DESC LIMIT ?4"
+        ),
         principal,
         at,
         id,
@@ -287,9 +286,10 @@ pub async fn left_behind(
     soon: u64,
     limit: u64,
 ) -> Result<Vec<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Id {
-        run_id: String,
+    row! {
+        struct Id {
+            run_id: String,
+        }
     }
     let statement = sql!(
         "SELECT w.run_id AS run_id FROM workflows w JOIN runs r ON r.id = w.run_id
@@ -340,9 +340,10 @@ pub async fn claim(
     permits: &Permits,
     now: u64,
 ) -> Result<Option<u64>, StoreError> {
-    #[derive(Deserialize)]
-    struct Fence {
-        fence: u64,
+    row! {
+        struct Fence {
+            fence: u64,
+        }
     }
     let lost = sql!(
         "UPDATE workflows

@@ -6,13 +6,14 @@ use super::import::{Hints, Plan};
 use super::policy::Declared;
 use super::source::{Call, Connected, Later, Reach, Source as _, Told};
 use super::turns::Turns;
-use super::unfit;
+use super::{Caller, unfit};
 use crate::config::Config;
 use crate::error::Fault;
-use crate::platform::clock::now_ms;
+use crate::platform::clock::{now_ms, sleep_ms};
 use crate::run::value;
 use crate::store::db::Db;
 use crate::store::sources as table;
+use crate::store::turns;
 use crate::tools::schema;
 use futures_util::future::FutureExt as _;
 use serde_json::Value;
@@ -40,9 +41,35 @@ struct Open {
     turns: Turns,
 }
 
+/// How often a call that waits for its turn looks, in milliseconds.
+const LOOK_MS: u64 = 250;
+
+/// How much longer than its call a turn may last, in milliseconds.
+const AFTER_MS: u64 = 5_000;
+
+/// A place among the calls of a source; dropped, it is given back.
+#[derive(Debug)]
+struct Held {
+    id: u64,
+    db: Rc<Db>,
+    later: Later,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let (id, db) = (self.id, Rc::clone(&self.db));
+        let given_back = async move {
+            // One that is lost runs out.
+            let _ = db.run(&turns::leave(id)).await;
+        };
+        self.later.spawn(given_back.boxed_local());
+    }
+}
+
 /// The sources of one attempt.
 #[derive(Debug)]
 pub struct Sources {
+    env: worker::Env,
     db: Rc<Db>,
     config: Rc<Config>,
     later: Later,
@@ -96,8 +123,15 @@ pub fn declared(hints: Hints) -> Declared {
 impl Sources {
     /// The sources of a principal.
     #[must_use]
-    pub fn of(db: Rc<Db>, config: Rc<Config>, later: Later, principal: &str) -> Self {
+    pub fn of(
+        env: worker::Env,
+        db: Rc<Db>,
+        config: Rc<Config>,
+        later: Later,
+        principal: &str,
+    ) -> Self {
         Self {
+            env,
             db,
             config,
             later,
@@ -166,12 +200,13 @@ impl Sources {
         &self,
         known: &Known,
         arguments: &str,
-        answer_bytes: u64,
+        caller: &Caller,
         told: &dyn Fn(String),
     ) -> Result<String, Fault> {
         let path = known.row.path.as_str();
         let open = self.opened(&known.row.source).await?;
         let _turn = open.turns.take().await;
+        let _turn_of_all = self.turn_of_all(&open.reach, caller.call_ms).await?;
         let call = Call {
             path,
             plan: &known.plan,
@@ -179,12 +214,43 @@ impl Sources {
             arguments,
             repeatable: known.repeatable(),
         };
-        let reach = open.reach.of_tool(path, answer_bytes);
+        let reach = open.reach.of_tool(path, caller.answer_bytes);
         let hear = |what: Told| match what {
             Told::Progress(text) => told(text),
             Told::Changed => self.changed(&known.row.source),
         };
         open.connected.call(&reach, call, &hear).await
+    }
+
+    /// A turn among the calls of all runs, where the source takes only so many at once. It waits by
+    /// looking: a promise of another request is never awaited.
+    async fn turn_of_all(&self, reach: &Reach, call_ms: u64) -> Result<Option<Held>, Fault> {
+        let Some(most) = reach.settings.at_once else { return Ok(None) };
+        let of = turns::Of {
+            principal: &self.principal,
+            source: &reach.source,
+            most,
+            // What follows the end of the call is a moment.
+            call_ms: call_ms.saturating_add(AFTER_MS),
+        };
+        let mut held: Option<Held> = None;
+        loop {
+            let now = now_ms();
+            let place = match &held {
+                Some(held) => turns::look(&self.db, &of, held.id, now).await?,
+                None => turns::join(&self.db, &of, now).await?,
+            };
+            // A place that ran out is taken anew.
+            held = place.map(|place| held.take().unwrap_or_else(|| self.held(place.id)));
+            if place.is_some_and(|place| place.has_turn(&of, now)) {
+                return Ok(held);
+            }
+            sleep_ms(LOOK_MS).await;
+        }
+    }
+
+    fn held(&self, id: u64) -> Held {
+        Held { id, db: Rc::clone(&self.db), later: self.later.clone() }
     }
 
     async fn opened(&self, name: &str) -> Result<Rc<Open>, Fault> {
@@ -199,6 +265,7 @@ impl Sources {
             connected: Connected::of(&settings, &facts),
             turns: Turns::new(settings.concurrency()),
             reach: Reach {
+                env: self.env.clone(),
                 db: Rc::clone(&self.db),
                 config: Rc::clone(&self.config),
                 principal: Rc::clone(&self.principal),

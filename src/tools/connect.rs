@@ -4,12 +4,13 @@
 use super::import::{Imported, LeftOut, Listed};
 use super::naming::{self, Upstream};
 use super::source::{Brought, Connected, Later, Reach, Settings, Source as _};
-use super::{find, ranking};
+use super::{compensation, find, ranking};
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::store::db::{Db, Statement};
 use crate::store::sources::{self as table, Place, Row};
+use crate::store::turns;
 use futures_util::future::{FutureExt as _, join_all};
 use futures_util::{pin_mut, select_biased};
 use serde_json::{Value, json};
@@ -49,6 +50,8 @@ const ANSWER_BYTES: u64 = 16_777_216;
 /// What connecting needs.
 #[derive(Debug, Clone)]
 pub struct Hands {
+    /// The bindings.
+    pub env: worker::Env,
     /// The database.
     pub db: Rc<Db>,
     /// The configuration.
@@ -66,6 +69,7 @@ struct Read {
 impl Hands {
     fn reach(&self, principal: &str, name: &str, settings: Rc<Settings>) -> Reach {
         Reach {
+            env: self.env.clone(),
             db: Rc::clone(&self.db),
             config: Rc::clone(&self.config),
             principal: principal.into(),
@@ -129,10 +133,14 @@ impl Hands {
         let kind = settings.kind.as_str();
         let generation = table::begin(&self.db, principal, name, kind, &text, now_ms()).await?;
         let place = Place { principal, name, generation };
-        match self.read(principal, name, &settings, &Value::Null).await {
+        let read = self.read(principal, name, &settings, &Value::Null).await;
+        let unfit = read.as_ref().ok().and_then(|read| unfit(name, &settings, read).err());
+        let refused = unfit.is_some() || settings.url.is_none();
+        match unfit.map_or(read, Err) {
             Ok(read) => self.keep(place, &settings, &text, read, true).await?,
-            // What is wrong with an upload is the caller's to know: nothing is there to look at again.
-            Err(fault) if settings.url.is_none() => {
+            // What is wrong with an upload, or with what is said of its tools, is the caller's to know:
+            // looking again would not help.
+            Err(fault) if refused => {
                 if known.iter().all(|known| known != name) {
                     table::delete(&self.db, principal, name).await?;
                 }
@@ -154,7 +162,8 @@ impl Hands {
 
     fn check(&self, name: &str, settings: &Settings) -> Result<(), Fault> {
         naming::check_source(name).map_err(|what| Fault::invalid("name", what))?;
-        settings.check(&self.config.source_hosts)
+        compensation::check_of_source(name, &settings.compensations, None)?;
+        settings.check(&self.config)
     }
 
     /// What connecting a source would come to. Nothing is kept.
@@ -170,7 +179,9 @@ impl Hands {
     ) -> Result<Value, Fault> {
         self.check(name, &settings)?;
         let kind = settings.kind.as_str();
-        let read = self.read(principal, name, &Rc::new(settings), &Value::Null).await?;
+        let settings = Rc::new(settings);
+        let read = self.read(principal, name, &settings, &Value::Null).await?;
+        unfit(name, &settings, &read)?;
         let imported = &read.brought.imported;
         let tools: Vec<Value> = imported
             .tools
@@ -214,8 +225,7 @@ impl Hands {
     async fn refresh_row(&self, row: &Row) -> Result<(), Fault> {
         let (principal, name) = (row.principal.as_str(), row.name.as_str());
         let settings = Rc::new(settings_of(row)?);
-        if settings.url.is_none() {
-            // What was uploaded is all there is of it.
+        if settings.is_uploaded() {
             return Ok(());
         }
         let facts = serde_json::from_str(&row.facts).unwrap_or_default();
@@ -248,7 +258,7 @@ impl Hands {
         let row = self.row(principal, name).await?;
         let settings = Rc::new(settings_of(&row)?);
         let began = now_ms();
-        if settings.url.is_none() {
+        if settings.is_uploaded() {
             let note = "It was uploaded: there is nothing to ask for its tools.";
             return Ok(json!({ "name": name, "ok": true, "toolCount": row.tools, "note": note }));
         }
@@ -277,6 +287,7 @@ impl Hands {
     /// The database.
     pub async fn sweep(&self) -> Result<(), Fault> {
         let now = now_ms();
+        self.db.run(&turns::prune(now)).await?;
         // Should this schedule die, another looks again a while later.
         let until = now.saturating_add(IMPORT_MS.saturating_mul(3));
         let due = table::due(&self.db, now, until, REFRESHED_AT_ONCE).await?;
@@ -363,7 +374,8 @@ impl Hands {
     /// The database.
     pub async fn list(&self, principal: &str) -> Result<Value, Fault> {
         let rows = table::list(&self.db, principal).await?;
-        Ok(json!({ "sources": rows.iter().map(brief).collect::<Vec<Value>>() }))
+        let sources: Vec<Value> = rows.iter().map(brief).collect();
+        Ok(json!({ "sources": sources, "services": self.config.services }))
     }
 
     async fn row(&self, principal: &str, name: &str) -> Result<Row, Fault> {
@@ -391,6 +403,11 @@ pub fn settings_of(row: &Row) -> Result<Settings, Fault> {
 
 fn text_of(settings: &Settings) -> Result<String, Fault> {
     serde_json::to_string(settings).map_err(|error| Fault::invalid("settings", error))
+}
+
+/// Refuses compensations that name no tool that the source has.
+fn unfit(name: &str, settings: &Settings, read: &Read) -> Result<(), Fault> {
+    compensation::check_of_source(name, &settings.compensations, Some(&read.paths))
 }
 
 /// The database's faults are not the source's.

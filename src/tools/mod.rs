@@ -34,6 +34,7 @@ pub mod yaml;
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::packages::nested::{self, Nested};
+use crate::platform::exports::{Teller, Told};
 use crate::run::journal::Journal;
 use crate::run::outcome::Question;
 use crate::run::value;
@@ -42,6 +43,7 @@ use crate::tools::calls::Sources;
 use crate::tools::policy::{Declared, Policy};
 use crate::tools::source::Later;
 use crate::workflows::program::{self, Maker};
+use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -57,6 +59,8 @@ pub struct Caller {
     pub label: Option<String>,
     /// The most bytes of an answer.
     pub answer_bytes: u64,
+    /// How long a call may take, in milliseconds.
+    pub call_ms: u64,
 }
 
 /// What a call came to.
@@ -88,6 +92,7 @@ pub struct Tools {
     sources: Sources,
     policy: Rc<Policy>,
     caller: Caller,
+    teller: Option<Teller>,
     emitted: emit::Emitted,
 }
 
@@ -121,8 +126,13 @@ impl Tools {
             Some(binding) => Some(service::Service::of(env, binding)?),
             None => None,
         };
-        let sources =
-            Sources::of(Rc::clone(&db), Rc::clone(&config), Later::of(ctx), &caller.principal);
+        let sources = Sources::of(
+            env.clone(),
+            Rc::clone(&db),
+            Rc::clone(&config),
+            Later::of(ctx),
+            &caller.principal,
+        );
         let emitted = emit::Emitted::default();
         Ok(Self {
             db,
@@ -133,6 +143,7 @@ impl Tools {
             sources,
             policy: Rc::default(),
             caller,
+            teller: None,
             emitted,
         })
     }
@@ -141,6 +152,20 @@ impl Tools {
     #[must_use]
     pub fn with_packages(self, nested: Nested) -> Self {
         Self { nested: Some(nested), ..self }
+    }
+
+    /// The same, and what is heard of a call on its way is told.
+    #[must_use]
+    pub fn telling(self, teller: Option<Teller>) -> Self {
+        Self { teller, ..self }
+    }
+
+    /// Does the work of a call, and tells what is put into `told` meanwhile.
+    async fn told<T>(&self, told: &Told, work: impl Future<Output = T>) -> T {
+        match &self.teller {
+            Some(teller) => teller.during(told, work).await,
+            None => work.await,
+        }
     }
 
     /// The same, under a policy: what it blocks whatever the arguments is not named to the program.
@@ -236,44 +261,55 @@ impl Tools {
     ///
     /// What the tool failed with, or why it was not called.
     pub async fn call(&self, n: u32, path: &str, arguments: &str) -> Result<Came, Fault> {
+        // Each a future of its own: V8 compiles a function whole when it is first called.
         let answer = match path {
             "emit" => self.emitted.take(arguments),
-            "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
-            "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
-            "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
-            "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
-            "http.fetch" => http::fetch(&self.db, &self.config, &self.caller, arguments).await,
-            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).await,
+            "storage.get" => storage::get(&self.db, &self.caller, arguments).boxed_local().await,
+            "storage.set" => storage::set(&self.db, &self.caller, arguments).boxed_local().await,
+            "storage.list" => storage::list(&self.db, &self.caller, arguments).boxed_local().await,
+            "storage.delete" => {
+                storage::delete(&self.db, &self.caller, arguments).boxed_local().await
+            }
+            "http.fetch" => {
+                http::fetch(&self.db, &self.config, &self.caller, arguments).boxed_local().await
+            }
+            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).boxed_local().await,
             find::SEARCH => {
                 let wanted: find::Search = read(path, arguments)?;
-                let found = find::search(&self.db, &self.caller.principal, &wanted).await?;
+                let found = find::search(&self.db, &self.caller.principal, &wanted).boxed_local();
+                let found = found.await?;
                 tagged(path, &found)
             }
             find::DESCRIBE => {
                 let wanted: Described = read(path, arguments)?;
-                let found = find::describe(&self.db, &self.caller.principal, &wanted.path).await?;
+                let found = find::describe(&self.db, &self.caller.principal, &wanted.path);
+                let found = found.boxed_local().await?;
                 tagged(path, &found)
             }
             _ if Maker::has(path) => match &self.workflows {
-                Some(workflows) => workflows.call(n, path, arguments).await,
-                None => return Err(self.unknown(path).await?),
+                Some(workflows) => workflows.call(n, path, arguments).boxed_local().await,
+                None => return Err(self.unknown(path).boxed_local().await?),
             },
             nested::PATH if self.nested.is_some() => {
                 let Some(nested) = &self.nested else { return Err(self.unknown(path).await?) };
-                match nested.invoke(n, arguments).await? {
+                let told = Told::default();
+                let heard = self.teller.as_ref().map(|_| told.clone());
+                match self.told(&told, nested.invoke(n, arguments, heard)).boxed_local().await? {
                     Came::Back(answer) => Ok(answer),
                     waits @ Came::Waits(_) => return Ok(waits),
                 }
             }
             _ => match (self.sources.find(path).await?, &self.service) {
                 (Some(tool), _) => {
-                    let bytes = self.caller.answer_bytes;
-                    self.sources.call(&tool, arguments, bytes, &|_| {}).await
+                    let told = Told::default();
+                    let hear = |text: String| told.put(format!("{path}: {text}"));
+                    let call = self.sources.call(&tool, arguments, &self.caller, &hear);
+                    self.told(&told, call).boxed_local().await
                 }
                 (None, Some(service)) => {
-                    service.call(path, arguments, &self.caller, &self.policy).await?
+                    service.call(path, arguments, &self.caller, &self.policy).boxed_local().await?
                 }
-                (None, None) => Err(self.unknown(path).await?),
+                (None, None) => Err(self.unknown(path).boxed_local().await?),
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);

@@ -1,26 +1,25 @@
 // MCP servers that nobody here wrote, on loopback, are connected, searched, described, called; they fail, are
-// slow and are cancelled: the official "everything" and "memory" servers, and one of the Python SDK.
+// slow and are cancelled: the official "everything", "filesystem" and "memory" servers, and one of the Python SDK.
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { childEnv, serve } from "../../scripts/lib/command.mjs";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { pythonWithMcp } from "../../scripts/lib/needs.mjs";
-import { sleep, start } from "../worker/harness.mjs";
+import { ADMIN_TOKEN, start } from "../worker/harness.mjs";
+import { endsSlowCalls, here, moduleOf, upstream } from "./sources/upstream.mjs";
 
-const STARTS_MS = 30_000;
-const here = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url));
-const moduleOf = (/** @type {string} */ name) => fileURLToPath(import.meta.resolve(name));
 const python = await pythonWithMcp();
 
-/** A port that was free a moment ago. */
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
-  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  await new Promise((resolve) => server.close(() => resolve(undefined)));
-  return port;
-}
+/** What the filesystem server may see. Nobody ever writes to `pipe`, so who reads it waits. */
+const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-files-")));
+after(() => fs.rmSync(folder, { recursive: true }));
+fs.writeFileSync(path.join(folder, "a.txt"), "grüß\n");
+execFileSync("mkfifo", [path.join(folder, "pipe")]);
+const file = (/** @type {string} */ name) => JSON.stringify(path.join(folder, name));
 
 /**
  * @typedef {object} Case
@@ -33,6 +32,7 @@ async function freePort() {
  * @property {[code: string, expected: unknown][]} calls
  * @property {[code: string, message: RegExp]} fails
  * @property {string} slow a call that takes longer than two seconds; none where it has no such tool
+ * @property {[call: string, told: RegExp]} [progress] a call that tells how far it is, and how
  * @property {string} [missing] why it cannot be tried
  */
 
@@ -62,6 +62,10 @@ const CASES = [
       ],
     ],
     fails: [`tools.everything.getSum({ a: 1 })`, /arguments\.b is required/],
+    progress: [
+      `tools.everything.triggerLongRunningOperation({ duration: 4, steps: 8 })`,
+      /^everything\.triggerLongRunningOperation: \d of 8/,
+    ],
     slow: `tools.everything.triggerLongRunningOperation({ duration: 10, steps: 20 })`,
   },
   {
@@ -70,7 +74,7 @@ const CASES = [
     command: (port) => ({
       file: process.execPath,
       args: [
-        here("sources/stdio_bridge.mjs"),
+        here("stdio_bridge.mjs"),
         ...[String(port), process.execPath],
         moduleOf("@modelcontextprotocol/server-memory/dist/index.js"),
       ],
@@ -93,11 +97,40 @@ const CASES = [
     slow: "",
   },
   {
+    name: "filesystem",
+    era: "legacy",
+    command: (port) => ({
+      file: process.execPath,
+      args: [
+        here("stdio_bridge.mjs"),
+        ...[String(port), process.execPath],
+        moduleOf("@modelcontextprotocol/server-filesystem/dist/index.js"),
+        folder,
+      ],
+    }),
+    paths: ["filesystem.read_text_file", "filesystem.write_file", "filesystem.list_directory"],
+    search: ["read a text file", "filesystem.read_text_file"],
+    describe: ["filesystem.edit_file", /oldText: string/],
+    calls: [
+      [`tools.filesystem.read_text_file({ path: ${file("a.txt")} })`, { content: "grüß\n" }],
+      [
+        `tools.filesystem.search_files({ path: ${file("")}, pattern: "a.*" })
+          .then(({ content }) => content)`,
+        path.join(folder, "a.txt"),
+      ],
+    ],
+    fails: [
+      `tools.filesystem.read_text_file({ path: "/etc/passwd" })`,
+      /path outside allowed directories/,
+    ],
+    slow: `tools.filesystem.read_text_file({ path: ${file("pipe")} })`,
+  },
+  {
     name: "library",
     era: "modern",
     command: (port) => ({
       file: String(python.path),
-      args: [here("sources/mcp_server.py"), String(port)],
+      args: [here("mcp_server.py"), String(port)],
     }),
     paths: ["library.bind", "library.find_books", "library.lend"],
     search: ["find books", "library.find_books"],
@@ -107,6 +140,7 @@ const CASES = [
       [`tools.library.lend({ title: "Momo" })`, { result: "Momo is yours" }],
     ],
     fails: [`tools.library.lend({ title: "Faust" })`, /Error executing tool lend/],
+    progress: [`tools.library.bind({ pages: 15 })`, /^library\.bind: \d+ of 15$/],
     slow: `tools.library.bind({ pages: 100 })`,
     missing: python.missing,
   },
@@ -114,41 +148,24 @@ const CASES = [
 
 for (const one of CASES) {
   describe(one.name, { skip: one.missing }, () => {
-    /** @type {ReturnType<typeof serve>} */
+    /** @type {Awaited<ReturnType<typeof upstream>>} */
     let server;
     /** @type {Awaited<ReturnType<typeof start>>} */
     let w;
-    let said = "";
     before(async () => {
-      const port = await freePort();
-      const { file, args, env } = one.command(port);
-      server = serve(file, args, { env: childEnv(env) });
-      for (const stream of [server.child.stdout, server.child.stderr]) {
-        stream.setEncoding("utf8").on("data", (text) => (said = (said + text).slice(-20_000)));
-      }
-      const origin = `http://127.0.0.1:${port}`;
-      const until = Date.now() + STARTS_MS;
-      for (;;) {
-        const up = await fetch(`${origin}/mcp`, { signal: AbortSignal.timeout(2_000) }).then(
-          async (answer) => answer.body?.cancel().then(() => true),
-          () => false,
-        );
-        if (up !== false) break;
-        assert.ok(Date.now() < until, `${one.name} does not start: ${said}`);
-        await sleep(100);
-      }
+      server = await upstream(one.command, "/mcp");
       w = await start({
-        vars: { HOLDFAST_SOURCE_HOSTS: `public, ${origin}` },
+        vars: { HOLDFAST_SOURCE_HOSTS: `public, ${server.origin}` },
         outbound: "network",
       });
-      const settings = { kind: "mcp", url: `${origin}/mcp` };
+      const settings = { kind: "mcp", url: `${server.origin}/mcp` };
       const { body } = await w.json(`/v1/sources/${one.name}`, settings, { method: "PUT" });
-      assert.equal(body.state, "ready", JSON.stringify(body) + said);
+      assert.equal(body.state, "ready", JSON.stringify(body) + server.said());
       assert.equal(body.facts.era, one.era);
     });
     after(async () => {
       await w?.stop();
-      await server?.kill();
+      await server?.stop();
     });
 
     test("its tools have typed names", async () => {
@@ -169,7 +186,7 @@ for (const one of CASES) {
     test("its tools are called", async () => {
       for (const [code, expected] of one.calls) {
         const run = await w.execute(`return ${code}`);
-        assert.deepEqual(run.result, expected, `${code}: ${run.error} ${said}`);
+        assert.deepEqual(run.result, expected, `${code}: ${run.error} ${server.said()}`);
       }
     });
 
@@ -180,22 +197,30 @@ for (const one of CASES) {
       assert.match(run.error, message);
     });
 
+    const { progress } = one;
+    test("an official client hears how far a call is", { skip: !progress }, async () => {
+      const [call = "", message = /^$/] = progress ?? [];
+      const client = new Client({ name: "tests", version: "1" });
+      const authorization = `Bearer ${ADMIN_TOKEN}`;
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL("/mcp", w.url), {
+          requestInit: { headers: { authorization } },
+        }),
+      );
+      /** @type {string[]} */
+      const told = [];
+      const params = { name: "execute", arguments: { code: `return ${call}` } };
+      await client.callTool(params, undefined, {
+        onprogress: (heard) => void told.push(heard.message ?? ""),
+      });
+      await client.close();
+      assert.ok(told.length >= 2, `${told}`);
+      for (const heard of told) assert.match(heard, message);
+    });
+
     if (one.slow === "") return;
     test("a slow call ends at its limit, and one that nobody waits for ends with its run", async () => {
-      const limits = { dispatchMs: 2_000 };
-      const code = `try { await ${one.slow} } catch (error) { return error.code }`;
-      const run = await w.execute({ code, limits });
-      assert.equal(run.result, "HF_E1603", JSON.stringify(run));
-      const left = new AbortController();
-      const asked = w.execute(`return ${one.slow}`, { signal: left.signal }).catch(() => undefined);
-      await sleep(1_500);
-      left.abort();
-      await asked;
-      const list = async () => (await w.json("/v1/runs?limit=1")).body.runs[0].status;
-      for (let waited = 0; (await list()) === "running" && waited < 8_000; waited += 200) {
-        await sleep(200);
-      }
-      assert.equal(await list(), "cancelled");
+      await endsSlowCalls(w, one.slow);
       const again = await w.json(`/v1/sources/${one.name}/test`, {});
       assert.equal(again.body.ok, true, JSON.stringify(again.body));
     });

@@ -7,7 +7,9 @@
 pub mod graphql;
 pub mod mcp;
 pub mod openapi;
+pub mod service;
 
+use super::compensation::Declaration;
 use super::exchange::{Place, Request};
 use super::gateway::{self, Incoming, Passage};
 use super::import::{Imported, Plan};
@@ -33,6 +35,8 @@ pub enum SourceKind {
     Openapi,
     /// A GraphQL API that can be asked for its schema.
     Graphql,
+    /// Another Worker, by a service binding.
+    Service,
 }
 
 impl SourceKind {
@@ -43,6 +47,7 @@ impl SourceKind {
             Self::Mcp => "mcp",
             Self::Openapi => "openapi",
             Self::Graphql => "graphql",
+            Self::Service => "service",
         }
     }
 }
@@ -65,6 +70,12 @@ pub struct Settings {
     /// `OpenAPI`: values of the variables of the server's URL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
+    /// `service`: the binding, one of those that the deployment lets sources have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<String>,
+    /// `service`: the methods that are tools, of a Worker that does not tell them itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub methods: Vec<String>,
     /// Headers of every request. Nothing secret: they are shown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -77,6 +88,12 @@ pub struct Settings {
     /// Calls of one run at once; 8 without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
+    /// Calls of all runs at once; as many as come without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u64>,
+    /// By which of its tools what another of them did is undone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compensations: Vec<Declaration>,
 }
 
 /// A secret, and where it goes. Only `secret` is needed: it then goes as a bearer token.
@@ -164,7 +181,18 @@ impl Settings {
     /// # Errors
     ///
     /// `invalid_request` naming the field.
-    pub fn check(&self, hosts: &HostRules) -> Result<(), Fault> {
+    pub fn check(&self, config: &Config) -> Result<(), Fault> {
+        let hosts = &config.source_hosts;
+        let is_service = self.kind == SourceKind::Service;
+        if !is_service && (self.binding.is_some() || !self.methods.is_empty()) {
+            return Err(Fault::invalid("binding", "and methods are for the kind service"));
+        }
+        let of_http = self.url.is_some() || !self.headers.is_empty() || !self.auth.is_empty();
+        if is_service && of_http {
+            let what =
+                "headers and auth are not for the kind service, which is reached by a binding";
+            return Err(Fault::invalid("url", what));
+        }
         match (self.kind, &self.url, &self.document) {
             (SourceKind::Openapi, None, None) => {
                 return Err(Fault::invalid("url", "is missing; give url or document"));
@@ -175,6 +203,7 @@ impl Settings {
             (SourceKind::Mcp | SourceKind::Graphql, None, _) => {
                 return Err(Fault::invalid("url", "is missing"));
             }
+            (SourceKind::Service, _, _) => service::check(self, &config.services)?,
             (SourceKind::Mcp | SourceKind::Graphql, _, Some(_)) => {
                 return Err(Fault::invalid("document", "is for the kind openapi"));
             }
@@ -218,7 +247,16 @@ impl Settings {
         if self.concurrency.is_some_and(|count| !(1..=32).contains(&count)) {
             return Err(Fault::invalid("concurrency", "must be from 1 to 32"));
         }
+        if self.at_once.is_some_and(|count| !(1..=1_000).contains(&count)) {
+            return Err(Fault::invalid("atOnce", "must be from 1 to 1000"));
+        }
         Ok(())
+    }
+
+    /// Whether what was put is all there is of it: nothing can be asked.
+    #[must_use]
+    pub fn is_uploaded(&self) -> bool {
+        self.kind == SourceKind::Openapi && self.url.is_none()
     }
 
     /// How often its tools are read again.
@@ -281,6 +319,8 @@ impl Later {
 /// A source, and what reaching it takes. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Reach {
+    /// Where bindings are.
+    pub env: worker::Env,
     /// Where secrets are.
     pub db: Rc<Db>,
     /// Where sources may be, and what opens secrets.
@@ -452,6 +492,8 @@ pub enum Connected {
     Openapi(openapi::Openapi),
     /// A GraphQL API.
     Graphql(graphql::Graphql),
+    /// Another Worker.
+    Service(service::Service),
 }
 
 impl Connected {
@@ -462,6 +504,7 @@ impl Connected {
             SourceKind::Mcp => Self::Mcp(mcp::Mcp::knowing(facts)),
             SourceKind::Openapi => Self::Openapi(openapi::Openapi::knowing(facts)),
             SourceKind::Graphql => Self::Graphql(graphql::Graphql),
+            SourceKind::Service => Self::Service(service::Service),
         }
     }
 }
@@ -472,6 +515,7 @@ impl Source for Connected {
             Self::Mcp(source) => source.import(reach).await,
             Self::Openapi(source) => source.import(reach).await,
             Self::Graphql(source) => source.import(reach).await,
+            Self::Service(source) => source.import(reach).await,
         }
     }
 
@@ -485,6 +529,7 @@ impl Source for Connected {
             Self::Mcp(source) => source.call(reach, call, told).await,
             Self::Openapi(source) => source.call(reach, call, told).await,
             Self::Graphql(source) => source.call(reach, call, told).await,
+            Self::Service(source) => source.call(reach, call, told).await,
         }
     }
 }

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-/// Bytes of a document: those of the largest public APIs have 5 MB and more.
-const DOCUMENT_BYTES: u64 = 10_485_760;
+/// Bytes of a document: as many as are read. GitHub's has 13 MB.
+const DOCUMENT_BYTES: u64 = 16_777_216;
 
 /// What is kept of a document beside its operations.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -116,8 +116,9 @@ export class Attempt extends HonestAttempt {
   /**
    * @param {any} order
    * @param {any} aborted
+   * @param {any} told
    */
-  start(order, aborted) {
-    return place === "attempt" ? fails() : super.start(order, aborted);
+  start(order, aborted, told) {
+    return place === "attempt" ? fails() : super.start(order, aborted, told);
   }
 }
