@@ -148,20 +148,7 @@ impl Config {
             let what = format!("{entry:?} is no origin; write https://app.example.com or loopback");
             wrong("HOLDFAST_ALLOWED_ORIGINS", &what)
         })?;
-        let access = match (lookup("HOLDFAST_ACCESS_TEAM"), lookup("HOLDFAST_ACCESS_AUDIENCE")) {
-            (None, None) => None,
-            (Some(_), None) => {
-                return Err(wrong(
-                    "HOLDFAST_ACCESS_AUDIENCE",
-                    "is missing beside HOLDFAST_ACCESS_TEAM",
-                ));
-            }
-            (team, audience) => {
-                let access =
-                    Access::parse(&team.unwrap_or_default(), &audience.unwrap_or_default());
-                Some(access.map_err(|(name, what)| wrong(name, what))?)
-            }
-        };
+        let access = access(&lookup)?;
         let budget = |surface: Surface, name: &str| -> Result<(Surface, u64), Fault> {
             let most = surface.budget_ms();
             match lookup(name) {
@@ -232,6 +219,17 @@ impl Config {
 
 fn names(list: &str) -> Vec<String> {
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Cloudflare Access: both of its variables, or none.
+fn access(lookup: &impl Fn(&str) -> Option<String>) -> Result<Option<Access>, Fault> {
+    match (lookup("HOLDFAST_ACCESS_TEAM"), lookup("HOLDFAST_ACCESS_AUDIENCE")) {
+        (None, None) => Ok(None),
+        (team, audience) => {
+            let read = Access::parse(&team.unwrap_or_default(), &audience.unwrap_or_default());
+            read.map(Some).map_err(|(name, what)| wrong(name, what))
+        }
+    }
 }
 
 fn wrong(variable: &str, what: &str) -> Fault {

@@ -79,7 +79,7 @@ pub async fn change(app: &App, sent: &Sent<'_>) -> Result<Posted, Fault> {
         Scope::All => policy.all,
         Scope::Own => policy.own,
     };
-    let changed = changed(&form, known)?;
+    let changed = changed(form, known)?;
     policies::replace(app, &visitor.principal, scope, &changed).await?;
     Ok(Posted::to("/policies"))
 }

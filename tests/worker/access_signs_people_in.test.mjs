@@ -187,7 +187,7 @@ test("what is not right in every part signs nobody in", async () => {
   }
 });
 
-test("an unknown key has the keys read again, and not at once", async () => {
+test("unknown keys do not have the keys read again each time", async () => {
   const before = asked;
   for (let i = 0; i < 10; i++) {
     assert.equal((await ask(assertion({}, { kid: `none-${i}` }), "/")).status, 401);
