@@ -20,9 +20,13 @@ pub fn clash(scopes: &[String]) -> Option<(&str, &str)> {
     if scopes.iter().any(|scope| scope == "approve") {
         return None;
     }
-    let runs = |scope: &&String| *scope == "execute" || scope.starts_with("invoke:");
     let gates = |scope: &&String| GATES.contains(&scope.as_str());
-    Some((scopes.iter().find(gates)?, scopes.iter().find(runs)?))
+    Some((scopes.iter().find(gates)?, scopes.iter().find(|scope| runs(scope))?))
+}
+
+/// Whether a scope has something run.
+fn runs(scope: &String) -> bool {
+    scope == "execute" || scope.starts_with("invoke:")
 }
 
 /// Who asks, and what it may.
@@ -52,6 +56,15 @@ impl Principal {
     pub fn with_scopes(name: &str, scopes: &str) -> Self {
         let scopes = scopes.split_ascii_whitespace().map(str::to_owned).collect();
         Self { name: name.to_owned(), scopes: Scopes::These(scopes) }
+    }
+
+    /// Whether there is anything that it may have run.
+    #[must_use]
+    pub fn may_run_something(&self) -> bool {
+        match &self.scopes {
+            Scopes::AllButApprove => true,
+            Scopes::These(scopes) => scopes.iter().any(runs),
+        }
     }
 
     /// Whether it may.

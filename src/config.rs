@@ -1,5 +1,6 @@
 //! Every variable and secret, typed, checked once. Each error names the variable.
 
+use crate::access::Access;
 use crate::error::{Code, Fault};
 use crate::mcp::Origins;
 use crate::run::surface::Surface;
@@ -53,6 +54,9 @@ pub struct Config {
     /// `HOLDFAST_ALLOWED_ORIGINS`: origins of browser pages that may call `/mcp`, separated by
     /// commas; the word `loopback`, for development, stands for pages of this machine.
     pub allowed_origins: Origins,
+    /// `HOLDFAST_ACCESS_TEAM`, `HOLDFAST_ACCESS_AUDIENCE`: the Cloudflare Access team whose people may
+    /// look at pages, and the tags of the application. `None`: tokens only.
+    pub access: Option<Access>,
     /// `HOLDFAST_GUARD`: `on` (default) or `off`. Off where the platform enforces CPU time.
     pub guard: bool,
     /// `HOLDFAST_TOOLS_SERVICE`: name of a service binding whose methods are tools.
@@ -144,6 +148,7 @@ impl Config {
             let what = format!("{entry:?} is no origin; write https://app.example.com or loopback");
             wrong("HOLDFAST_ALLOWED_ORIGINS", &what)
         })?;
+        let access = access(&lookup)?;
         let budget = |surface: Surface, name: &str| -> Result<(Surface, u64), Fault> {
             let most = surface.budget_ms();
             match lookup(name) {
@@ -190,6 +195,7 @@ impl Config {
             source_hosts,
             secrets_keys,
             allowed_origins,
+            access,
             guard,
             tools_service: lookup("HOLDFAST_TOOLS_SERVICE"),
             services: names(&lookup("HOLDFAST_SERVICES").unwrap_or_default()),
@@ -213,6 +219,17 @@ impl Config {
 
 fn names(list: &str) -> Vec<String> {
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Cloudflare Access: both of its variables, or none.
+fn access(lookup: &impl Fn(&str) -> Option<String>) -> Result<Option<Access>, Fault> {
+    match (lookup("HOLDFAST_ACCESS_TEAM"), lookup("HOLDFAST_ACCESS_AUDIENCE")) {
+        (None, None) => Ok(None),
+        (team, audience) => {
+            let read = Access::parse(&team.unwrap_or_default(), &audience.unwrap_or_default());
+            read.map(Some).map_err(|(name, what)| wrong(name, what))
+        }
+    }
 }
 
 fn wrong(variable: &str, what: &str) -> Fault {
@@ -263,6 +280,22 @@ mod tests {
         ] {
             let fault = read(&[(name, value)]).unwrap_err();
             assert!(fault.message.starts_with(name), "{}", fault.message);
+        }
+    }
+
+    #[test]
+    fn access_takes_both_of_its_variables() {
+        let (team, tag) = ("HOLDFAST_ACCESS_TEAM", "HOLDFAST_ACCESS_AUDIENCE");
+        let (domain, given) = ("acme.cloudflareaccess.com", "0123456789abcdef");
+        assert!(read(&[]).unwrap().access.is_none());
+        assert!(read(&[(team, domain), (tag, given)]).unwrap().access.is_some());
+        for (variables, named) in [
+            ([(team, domain), (tag, "")], tag),
+            ([(team, ""), (tag, given)], team),
+            ([(team, "http://acme.example"), (tag, given)], team),
+        ] {
+            let fault = read(&variables).unwrap_err();
+            assert!(fault.message.starts_with(named), "{}", fault.message);
         }
     }
 

@@ -20,6 +20,7 @@
 //! | [`sandbox`] | the isolate that holds an attempt, and the harness inside it |
 //! | [`tools`] | what a program may call, and where requests of ours may go |
 //! | [`store`] | D1: one file a table family |
+//! | [`access`] | pure: assertions of Cloudflare Access |
 //! | [`auth`], [`signing`], [`config`], [`hex`] | tokens and scopes; what we sign; variables; bytes as text |
 //! | [`report`] | Sentry: what is reported, what is noise, the tunnel |
 //! | [`platform`] | bindings by hand: raw types inside, safe types outside |
@@ -28,6 +29,7 @@
 //! `run`, `code` and `error` know no JavaScript value, no clock and no database; the file
 //! `tests/the_rules_are_pure.rs` holds that.
 
+pub mod access;
 pub mod api;
 pub mod approvals;
 pub mod attempt;

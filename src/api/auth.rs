@@ -79,6 +79,12 @@ async fn known(app: &App, token: &str) -> Result<Option<tokens::Token>, Fault> {
     if !auth::same(&auth::hash(secret), &row.hash) || !alive {
         return Err(invalid());
     }
+    touch(app, &row, now);
+    Ok(Some(row))
+}
+
+/// Notes that a token was used, behind the answer.
+pub fn touch(app: &App, row: &tokens::Token, now: u64) {
     if row.last_used_at.is_none_or(|at| now.saturating_sub(at) >= TOUCH_MS) {
         let db = Rc::clone(&app.db);
         let id = row.id.clone();
@@ -88,5 +94,4 @@ async fn known(app: &App, token: &str) -> Result<Option<tokens::Token>, Fault> {
             }
         });
     }
-    Ok(Some(row))
 }

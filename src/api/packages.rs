@@ -54,11 +54,7 @@ pub async fn one(app: &App, mut req: Request, name: &str) -> Result<Response, Fa
         Method::Delete => json_text(packages::delete(db, owner, name).await?, 200),
         _ => {
             let [version] = query(&req, ["version"])?;
-            let version = match version.as_deref().map(str::parse::<u32>) {
-                None => None,
-                Some(Ok(version)) => Some(u64::from(version)),
-                Some(Err(_)) => return Err(Fault::invalid("version", "must be a whole number")),
-            };
+            let version = version.as_deref().map(packages::version_number).transpose()?;
             json_text(packages::get(db, owner, name, version).await?, 200)
         }
     }

@@ -25,6 +25,8 @@ pub struct Wanted {
     pub principal: Option<String>,
     /// How long it works; for ever without.
     pub expires_in_ms: Option<u64>,
+    /// Whom of Cloudflare Access it is bound to.
+    pub email: Option<String>,
 }
 
 /// Whether a principal may make tokens that may. Nobody hands on what it does not have; only the
@@ -111,6 +113,15 @@ pub async fn make(app: &App, owner: &Principal, wanted: Wanted) -> Result<(Token
         Some(name) if name == owner.name => name,
         Some(_) => return Err(Fault::invalid("principal", "can be chosen by the admin only")),
     };
+    let email = match wanted.email.map(|text| crate::access::email(&text)) {
+        None => None,
+        // Whoever has the e-mail is then what the token is: nobody claims somebody else.
+        Some(_) if owner.name != "admin" => {
+            return Err(Fault::invalid("email", "can be bound by the admin only"));
+        }
+        Some(None) => return Err(Fault::invalid("email", "is none")),
+        Some(email) => email,
+    };
     let now = now_ms();
     let expires_at = match wanted.expires_in_ms {
         None => None,
@@ -132,6 +143,7 @@ pub async fn make(app: &App, owner: &Principal, wanted: Wanted) -> Result<(Token
         expires_at,
         revoked_at: None,
         last_used_at: None,
+        email,
     };
     tokens::insert(&app.db, &token).await?;
     Ok((token, auth::join(&id, &secret)))
@@ -144,9 +156,35 @@ pub async fn make(app: &App, owner: &Principal, wanted: Wanted) -> Result<(Token
 /// No scope, the database.
 pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
     let owner = request_auth::require(app, req, "tokens").await?;
-    let tokens = tokens::list(&app.db, &owner.name, 1_000).await?;
+    let tokens = all(app, &owner).await?;
     let shown: Vec<_> = tokens.iter().map(view).collect();
     json_text(json!({ "tokens": shown }).to_string(), 200)
+}
+
+/// The tokens of a principal; of an admin also those that are bound to e-mails, whosever they are.
+///
+/// # Errors
+///
+/// The database.
+pub async fn all(app: &App, owner: &Principal) -> Result<Vec<Token>, Fault> {
+    let mut all = tokens::list(&app.db, &owner.name, 1_000).await?;
+    if owner.name == "admin" {
+        all.extend(tokens::bound(&app.db, &owner.name, 1_000).await?);
+    }
+    Ok(all)
+}
+
+/// Revokes a token that [`all`] has; it holds at once.
+///
+/// # Errors
+///
+/// No such token, the database.
+pub async fn end(app: &App, owner: &Principal, id: &str) -> Result<(), Fault> {
+    let who = (owner.name.as_str(), owner.name == "admin");
+    if tokens::revoke(&app.db, who, id, now_ms()).await? {
+        return Ok(());
+    }
+    Err(Fault::new(Code::RouteNotFound, "There is no such token to revoke."))
 }
 
 /// Revokes one of the principal's tokens; it holds at once.
@@ -156,10 +194,8 @@ pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
 /// No scope, no such token, the database.
 pub async fn revoke(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
     let owner = request_auth::require(app, req, "tokens").await?;
-    if tokens::revoke(&app.db, &owner.name, id, now_ms()).await? {
-        return json_text(json!({ "id": id, "revoked": true }).to_string(), 200);
-    }
-    Err(Fault::new(Code::RouteNotFound, "There is no such token to revoke."))
+    end(app, &owner, id).await?;
+    json_text(json!({ "id": id, "revoked": true }).to_string(), 200)
 }
 
 fn view(token: &Token) -> serde_json::Value {
@@ -172,6 +208,7 @@ fn view(token: &Token) -> serde_json::Value {
         "expiresAt": token.expires_at,
         "revokedAt": token.revoked_at,
         "lastUsedAt": token.last_used_at,
+        "email": token.email,
     })
 }
 

@@ -517,6 +517,13 @@ catalogue! {
         shape: "This needs the scope {scope}.",
         next: "Use a token that has the scope, or have it added.",
     }
+    /// What Cloudflare Access says of a person does not count here.
+    IdentityRefused = "HF_E1504" {
+        Unauthenticated, Caller, 401, SignIn, No,
+        title: "Cloudflare Access does not sign in here",
+        shape: "The assertion of Cloudflare Access {why}.",
+        next: "Load the page again, so that Cloudflare Access makes a new assertion, or sign in with a token at /sign-in.",
+    }
     /// No tool has the name.
     ToolNotFound = "HF_E1601" {
         ToolNotFound, Program, 404, FixCode, No,

@@ -197,6 +197,16 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
+/// Reads the number of a version.
+///
+/// # Errors
+///
+/// `invalid_request` for what is no number.
+pub fn version_number(text: &str) -> Result<u64, Fault> {
+    let number = text.parse::<u32>();
+    number.map(u64::from).map_err(|_| Fault::invalid("version", "must be a whole number"))
+}
+
 /// One module as the sandbox loads it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Module {

@@ -1,11 +1,10 @@
 //! `/approvals`: what waits for people, and deciding it.
 
-use super::form::Form;
 use super::session::Visitor;
 use super::view::approval::{Done, List, Page, Question, STATES, list, page};
 use super::view::fault::notice;
 use super::view::frame::Here;
-use super::{Shown, query, respond};
+use super::{Posted, Sent, Shown, query};
 use crate::api::App;
 use crate::approvals::{self, Choice, Decide};
 use crate::error::{Code, Fault};
@@ -14,7 +13,7 @@ use crate::store::approvals::{self as table, Row};
 use crate::store::{dispatches, journal, runs};
 use crate::tools::policy::redacted;
 use serde_json::Value;
-use worker::{Request, Response};
+use worker::Request;
 
 /// Questions of one page.
 const MAX_LIST: u64 = 200;
@@ -84,14 +83,9 @@ pub async fn one(app: &App, visitor: &Visitor, id: &str) -> Result<Shown, Fault>
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, no such approval, the database.
-pub async fn decide(
-    app: &App,
-    mut req: Request,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<Response, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, no such approval, the database.
+pub async fn decide(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Fault> {
+    let Sent { form, visitor, .. } = sent;
     visitor.require("approve")?;
     let decision = match form.text("decision") {
         "allow" => Choice::Allow,
@@ -104,13 +98,12 @@ pub async fn decide(
     match approvals::decide(&app.db, &app.desk, who, id, &wanted).await {
         Ok(row) => {
             app.hands().take_up_later(&row.run_id);
-            respond::see_other(&format!("/approvals/{}", row.id))
+            Ok(Posted::To(format!("/approvals/{}", row.id)))
         }
         // Somebody was first, or the reason is too long: the page says so above what stands.
         Err(fault) if matches!(fault.code, Code::ApprovalStands | Code::InvalidRequest) => {
-            let status = fault.status();
             let shown = one(app, visitor, id).await?.above(&notice(&fault));
-            super::show(app, Some(visitor), shown, status).await
+            Ok(Posted::Shown(shown.refused(app, &fault)))
         }
         Err(fault) => Err(fault),
     }

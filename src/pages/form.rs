@@ -45,6 +45,12 @@ impl Form {
         Some(self.text(name).trim()).filter(|text| !text.is_empty())
     }
 
+    /// The same of a text of several lines: a form sends them the way of the network.
+    #[must_use]
+    pub fn lines(&self, name: &str) -> String {
+        self.text(name).replace("\r\n", "\n")
+    }
+
     /// Every value of a field.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())

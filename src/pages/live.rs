@@ -1,15 +1,15 @@
 //! `/live`: says when a page would show something else, by server-sent events. What it would show is
 //! not said: the page is asked for again.
 
-use super::query;
 use super::session::Visitor;
 use crate::api::{App, internal};
+use crate::approvals::Hands;
 use crate::error::{Code, Fault};
+use crate::packages::Target;
 use crate::platform::clock::{now_ms, sleep_ms};
-use crate::store::db::{Db, StoreError};
 use crate::store::{approvals, history};
+use crate::{schedules, services};
 use futures_util::stream;
-use std::rc::Rc;
 use worker::{Headers, Request, Response};
 
 /// How often it looks.
@@ -27,6 +27,8 @@ enum Of {
     Runs,
     Approvals,
     Run(String),
+    Schedule(String),
+    Service(Target),
 }
 
 /// `GET /live?of=runs|approvals`, `GET /live?run=`.
@@ -35,10 +37,14 @@ enum Of {
 ///
 /// No scope, nothing to look at, the database.
 pub async fn answer(app: &App, req: &Request, visitor: &Visitor) -> Result<Response, Fault> {
-    let of = match (query(req, "of")?.as_deref(), query(req, "run")?) {
-        (_, Some(run)) => Of::Run(run),
-        (Some("approvals"), None) => Of::Approvals,
-        (Some("runs"), None) => Of::Runs,
+    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let what = url.query_pairs().next().map(|(name, value)| (name, value.into_owned()));
+    let of = match what.as_ref().map(|(name, value)| (name.as_ref(), value.as_str())) {
+        Some(("of", "approvals")) => Of::Approvals,
+        Some(("of", "runs")) => Of::Runs,
+        Some(("run", run)) => Of::Run(run.to_owned()),
+        Some(("schedule", name)) => Of::Schedule(name.to_owned()),
+        Some(("service", name)) => Of::Service(Target::read(name)?),
         _ => {
             return Err(Fault::new(
                 Code::RouteNotFound,
@@ -46,18 +52,19 @@ pub async fn answer(app: &App, req: &Request, visitor: &Visitor) -> Result<Respo
             ));
         }
     };
-    match of {
+    match &of {
         Of::Approvals if visitor.principal.may("approve") => {}
+        Of::Service(target) if visitor.principal.may(&target.scope()) => {}
         _ => visitor.require("runs")?,
     }
-    let db = Rc::clone(&app.db);
+    let hands = app.hands();
     let principal = visitor.principal.name.clone();
-    if matches!(of, Of::Run(_)) && mark(&db, &principal, &of).await?.is_empty() {
+    if mark(&hands, &principal, &of).await?.is_empty() {
         return Err(Fault::new(Code::RunNotFound, "There is no such run of yours."));
     }
     // What the page shows may be older than this look: the first event says how it stands.
     let events = stream::unfold((0_u32, 0_u32, None::<String>), move |(look, still, known)| {
-        let (db, principal, of) = (Rc::clone(&db), principal.clone(), of.clone());
+        let (hands, principal, of) = (hands.clone(), principal.clone(), of.clone());
         async move {
             let (mut look, mut still, mut known) = (look, still, known);
             loop {
@@ -70,7 +77,7 @@ pub async fn answer(app: &App, req: &Request, visitor: &Visitor) -> Result<Respo
                 look = look.saturating_add(1);
                 still = still.saturating_add(1);
                 // A look that failed says nothing: the next one does.
-                let mark = mark(&db, &principal, &of).await.ok().or_else(|| known.clone());
+                let mark = mark(&hands, &principal, &of).await.ok().or_else(|| known.clone());
                 let is_first = look == 1;
                 if mark != known {
                     known = mark;
@@ -100,10 +107,17 @@ pub async fn answer(app: &App, req: &Request, visitor: &Visitor) -> Result<Respo
     made().map_err(|error| internal(&error.to_string()))
 }
 
-async fn mark(db: &Db, principal: &str, of: &Of) -> Result<String, StoreError> {
+/// A text that differs once the page does; empty when there is no such run.
+async fn mark(hands: &Hands, principal: &str, of: &Of) -> Result<String, Fault> {
+    let db = &hands.db;
     match of {
-        Of::Runs => history::mark_of_runs(db, principal).await,
-        Of::Run(run) => history::mark_of_run(db, principal, run).await,
+        Of::Runs => Ok(history::mark_of_runs(db, principal).await?),
+        Of::Run(run) => Ok(history::mark_of_run(db, principal, run).await?),
+        Of::Schedule(name) => {
+            let told = schedules::get(hands, principal, name).await?;
+            Ok(told + &schedules::history(hands, principal, name, None, None).await?)
+        }
+        Of::Service(target) => services::status(hands, principal, target).await,
         Of::Approvals => {
             let waiting = approvals::waiting(db, principal, now_ms()).await?;
             let newest = approvals::list(db, principal, "open", 1).await?;

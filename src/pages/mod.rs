@@ -4,6 +4,7 @@
 //! themselves are pure ([`view`]): the files beside them read what a page shows, and carry out what it
 //! asks for through the same functions as HTTP and MCP.
 
+pub mod access;
 pub mod approvals;
 pub mod assets;
 pub mod form;
@@ -12,19 +13,24 @@ pub mod packages;
 pub mod policies;
 pub mod respond;
 pub mod runs;
+pub mod schedules;
+pub mod services;
 pub mod session;
 pub mod sources;
 pub mod tokens;
 pub mod view;
 
-use crate::api::{App, allow};
+use crate::api::{App, allow, origin};
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
 use crate::report::desk::Circumstances;
 use crate::store::approvals as questions;
 use crate::store::db::{Db, StoreError};
 use crate::store::sessions;
+use form::Form;
 use maud::{Markup, html};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use session::Visitor;
 use view::frame::{Frame, Here, Who};
 use worker::{Method, Request, Response};
@@ -35,6 +41,7 @@ pub struct Shown {
     title: String,
     here: Here,
     live: Option<String>,
+    status: u16,
     body: Markup,
 }
 
@@ -42,13 +49,20 @@ impl Shown {
     /// A page.
     #[must_use]
     pub fn new(title: &str, here: Here, body: Markup) -> Self {
-        Self { title: title.to_owned(), here, live: None, body }
+        Self { title: title.to_owned(), here, live: None, status: 200, body }
     }
 
     /// It changes by itself; `place` tells when.
     #[must_use]
     pub fn live(self, place: &str) -> Self {
         Self { live: Some(place.to_owned()), ..self }
+    }
+
+    /// It is the answer to a form that was refused, and says so.
+    #[must_use]
+    pub fn refused(self, app: &App, fault: &Fault) -> Self {
+        app.desk.take(fault, &Circumstances::default());
+        Self { status: fault.status().max(400), ..self }
     }
 
     /// With something said above it.
@@ -70,6 +84,8 @@ pub fn owns(segments: &[&str]) -> bool {
         "packages",
         "policies",
         "runs",
+        "schedules",
+        "services",
         "sign-in",
         "sign-out",
         "secrets",
@@ -79,7 +95,8 @@ pub fn owns(segments: &[&str]) -> bool {
     match segments {
         [one] => ONE.contains(one),
         [first, _] => {
-            ["approvals", "assets", "docs", "packages", "runs", "sources"].contains(first)
+            ["approvals", "assets", "docs", "packages", "runs", "schedules", "sources"]
+                .contains(first)
                 || *segments == ["policies", "test"]
         }
         [first, second, third] => match *first {
@@ -87,9 +104,11 @@ pub fn owns(segments: &[&str]) -> bool {
             "tokens" => *third == "revoke",
             "secrets" => *third == "delete",
             "sources" => ["refresh", "delete"].contains(third),
+            "schedules" => ["pause", "resume", "run", "delete"].contains(third),
             "docs" => *second == "errors",
-            first => first == "packages",
+            first => first == "packages" || first == "services",
         },
+        ["services", _, _, last] => *last == "stop",
         _ => false,
     }
 }
@@ -107,6 +126,13 @@ pub async fn answer(app: &App, req: Request, segments: &[&str]) -> Result<Respon
     }
     let visitor = match session::visitor(app, &req).await {
         Ok(visitor) => visitor,
+        // Whoever Access names and nobody knows may read, and sign in by a token.
+        Err(fault)
+            if fault.code == Code::IdentityRefused
+                && matches!(segments, ["sign-in"] | ["docs", ..]) =>
+        {
+            None
+        }
         Err(fault) => return failed(app, None, &fault).await,
     };
     match route(app, req, segments, visitor.as_ref()).await {
@@ -116,9 +142,8 @@ pub async fn answer(app: &App, req: Request, segments: &[&str]) -> Result<Respon
 }
 
 async fn failed(app: &App, visitor: Option<&Visitor>, fault: &Fault) -> Result<Response, Fault> {
-    app.desk.take(fault, &Circumstances::default());
     let shown = Shown::new(fault.code.entry().title, Here::Elsewhere, view::fault::page(fault));
-    show(app, visitor, shown, fault.status()).await
+    show(app, visitor, shown.refused(app, fault)).await
 }
 
 async fn route(
@@ -139,7 +164,7 @@ async fn route(
         }
         ["docs", ..] => {
             allow(&req, &[Method::Get, Method::Head])?;
-            return show(app, visitor, docs(segments)?, 200).await;
+            return show(app, visitor, docs(segments)?).await;
         }
         _ => {}
     }
@@ -153,7 +178,7 @@ async fn route(
     };
     let shown = if posts {
         match posted(app, req, segments, visitor).await? {
-            Posted::Answered(response) => return Ok(response),
+            Posted::To(place) => return respond::see_other(&place),
             Posted::Shown(shown) => shown,
         }
     } else {
@@ -163,7 +188,7 @@ async fn route(
         }
         looked_at(app, &req, segments, visitor).await?
     };
-    show(app, Some(visitor), shown, 200).await
+    show(app, Some(visitor), shown).await
 }
 
 /// What can be done with a path besides looking at it.
@@ -171,10 +196,10 @@ fn methods(segments: &[&str]) -> &'static [Method] {
     match segments {
         ["runs"]
         | ["policies", "test"]
-        | ["runs" | "tokens" | "packages" | "sources" | "secrets", _, _] => &[Method::Post],
-        ["tokens" | "policies" | "sources" | "secrets"] | ["approvals", _] => {
-            &[Method::Get, Method::Head, Method::Post]
-        }
+        | ["runs" | "tokens" | "packages" | "sources" | "secrets" | "schedules", _, _]
+        | ["services", _, _, _] => &[Method::Post],
+        ["tokens" | "policies" | "sources" | "secrets" | "packages" | "schedules" | "services"]
+        | ["approvals", _] => &[Method::Get, Method::Head, Method::Post],
         _ => &[Method::Get, Method::Head],
     }
 }
@@ -195,6 +220,10 @@ async fn looked_at(
         ["packages", name] => packages::show(app, req, visitor, name).await,
         ["policies"] => policies::index(app, visitor).await,
         ["secrets"] => sources::all_secrets(app, visitor).await,
+        ["schedules"] => schedules::index(app, req, visitor).await,
+        ["schedules", name] => schedules::show(app, req, visitor, name).await,
+        ["services"] => services::index(app, req, visitor).await,
+        ["services", package, name] => services::show(app, visitor, (package, name)).await,
         ["sources"] => sources::index(app, visitor).await,
         ["sources", name] => sources::show(app, visitor, name).await,
         ["tokens"] => tokens::index(app, visitor, None).await,
@@ -202,42 +231,62 @@ async fn looked_at(
     }
 }
 
+/// A form that was sent.
+#[derive(Debug)]
+pub struct Sent<'a> {
+    /// Its fields.
+    pub form: Form,
+    /// By whom.
+    pub visitor: &'a Visitor,
+    /// Where this deployment is reached.
+    pub origin: String,
+}
+
 /// What a form came to.
-enum Posted {
-    /// An answer, mostly the way to where its effect is seen.
-    Answered(Response),
+#[derive(Debug)]
+pub enum Posted {
+    /// The way to where its effect is seen.
+    To(String),
     /// A page that is shown this one time.
     Shown(Shown),
 }
 
+impl Posted {
+    fn to(place: &str) -> Self {
+        Self::To(place.to_owned())
+    }
+}
+
 async fn posted(
     app: &App,
-    req: Request,
+    mut req: Request,
     segments: &[&str],
     visitor: &Visitor,
 ) -> Result<Posted, Fault> {
-    let answered = match segments {
-        ["runs"] => runs::create(app, req, visitor).await,
-        ["runs", id, "cancel"] => runs::cancel(app, req, visitor, id).await,
-        ["runs", id, "again"] => runs::again(app, req, visitor, id).await,
-        ["approvals", id] => approvals::decide(app, req, visitor, id).await,
-        ["packages", name, what] => packages::change(app, req, visitor, (name, what)).await,
-        ["policies"] => policies::change(app, req, visitor).await,
-        ["secrets"] => sources::put_secret(app, req, visitor).await,
-        ["secrets", name, "delete"] => sources::delete_secret(app, req, visitor, name).await,
-        ["sources"] => sources::connect(app, req, visitor).await,
-        ["sources", name, what] => sources::change(app, req, visitor, (name, what)).await,
-        ["tokens", id, "revoke"] => tokens::revoke(app, req, visitor, id).await,
-        ["policies", "test"] => {
-            return policies::test(app, req, visitor).await.map(Posted::Shown);
-        }
-        ["tokens"] => return tokens::create(app, req, visitor).await.map(Posted::Shown),
-        _ => {
-            allow(&req, methods(segments))?;
-            Err(Fault::new(Code::RouteNotFound, "There is no such form."))
-        }
-    };
-    answered.map(Posted::Answered)
+    allow(&req, methods(segments))?;
+    let form = Form::read(&mut req, &visitor.csrf).await?;
+    let sent = Sent { form, visitor, origin: origin(&req) };
+    match segments {
+        ["runs"] => runs::create(app, &sent).await,
+        ["runs", id, "cancel"] => runs::cancel(app, &sent, id).await,
+        ["runs", id, "again"] => runs::again(app, &sent, id).await,
+        ["approvals", id] => approvals::decide(app, &sent, id).await,
+        ["packages"] => packages::save(app, &sent).await,
+        ["packages", name, what] => packages::change(app, &sent, (name, what)).await,
+        ["policies"] => policies::change(app, &sent).await,
+        ["secrets"] => sources::put_secret(app, &sent).await,
+        ["secrets", name, "delete"] => sources::delete_secret(app, &sent, name).await,
+        ["schedules"] => schedules::put(app, &sent).await,
+        ["schedules", name, what] => schedules::change(app, &sent, (name, what)).await,
+        ["services"] => services::start(app, &sent).await,
+        ["services", package, name, _] => services::stop(app, &sent, (package, name)).await,
+        ["sources"] => sources::connect(app, &sent).await,
+        ["sources", name, what] => sources::change(app, &sent, (name, what)).await,
+        ["tokens", id, "revoke"] => tokens::revoke(app, &sent, id).await,
+        ["policies", "test"] => policies::test(app, &sent).await.map(Posted::Shown),
+        ["tokens"] => tokens::create(app, &sent).await.map(Posted::Shown),
+        _ => Err(Fault::new(Code::RouteNotFound, "There is no such form.")),
+    }
 }
 
 /// A page of the documentation, for everybody: an error's link leads here.
@@ -255,12 +304,7 @@ fn docs(segments: &[&str]) -> Result<Shown, Fault> {
 }
 
 /// Puts the frame around a page.
-async fn show(
-    app: &App,
-    visitor: Option<&Visitor>,
-    shown: Shown,
-    status: u16,
-) -> Result<Response, Fault> {
+async fn show(app: &App, visitor: Option<&Visitor>, shown: Shown) -> Result<Response, Fault> {
     let waiting = match visitor {
         // A badge is no reason to fail.
         Some(visitor) => {
@@ -268,10 +312,25 @@ async fn show(
         }
         None => 0,
     };
-    let who =
-        visitor.map(|visitor| Who { name: &visitor.principal.name, csrf: &visitor.csrf, waiting });
+    let who = visitor.map(|visitor| Who {
+        name: &visitor.principal.name,
+        csrf: &visitor.csrf,
+        by_access: visitor.is_by_access(),
+        waiting,
+    });
     let frame = Frame { title: &shown.title, here: shown.here, who, live: shown.live.as_deref() };
-    respond::page(&frame, &shown.body, status)
+    respond::page(&frame, &shown.body, shown.status)
+}
+
+/// What HTTP tells, read.
+fn read(told: &str) -> Value {
+    serde_json::from_str(told).unwrap_or_default()
+}
+
+/// Parameters that somebody typed.
+fn params(typed: &str) -> Result<Box<RawValue>, Fault> {
+    RawValue::from_string(typed.to_owned())
+        .map_err(|error| Fault::invalid("params", format!("is no JSON ({error})")))
 }
 
 /// A parameter of the query.

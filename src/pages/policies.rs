@@ -1,11 +1,10 @@
 //! `/policies`: the rules, a dry run, changing them.
 
-use super::Shown;
 use super::form::Form;
-use super::respond;
 use super::session::Visitor;
 use super::view::frame::Here;
 use super::view::policies::{List, Page, Rule as Row, Trial, page};
+use super::{Posted, Sent, Shown};
 use crate::api::App;
 use crate::api::body;
 use crate::api::policies;
@@ -14,7 +13,6 @@ use crate::store::policies as table;
 use crate::tools;
 use crate::tools::policy::{Rule, Scope};
 use serde_json::{Value, json};
-use worker::{Request, Response};
 
 /// `GET /policies`.
 ///
@@ -48,9 +46,9 @@ async fn show(app: &App, visitor: &Visitor, trial: Trial<'_>) -> Result<Shown, F
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, an argument that is no JSON, the database.
-pub async fn test(app: &App, mut req: Request, visitor: &Visitor) -> Result<Shown, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, an argument that is no JSON, the database.
+pub async fn test(app: &App, sent: &Sent<'_>) -> Result<Shown, Fault> {
+    let Sent { form, visitor, .. } = sent;
     visitor.require("policies")?;
     let tool = form.text("tool").trim();
     let arguments = form.given("arguments").unwrap_or("{}");
@@ -67,9 +65,9 @@ pub async fn test(app: &App, mut req: Request, visitor: &Visitor) -> Result<Show
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, a wrong rule, the database.
-pub async fn change(app: &App, mut req: Request, visitor: &Visitor) -> Result<Response, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, a wrong rule, the database.
+pub async fn change(app: &App, sent: &Sent<'_>) -> Result<Posted, Fault> {
+    let Sent { form, visitor, .. } = sent;
     visitor.require("policies")?;
     let scope = match form.text("scope") {
         "all" => Scope::All,
@@ -81,9 +79,9 @@ pub async fn change(app: &App, mut req: Request, visitor: &Visitor) -> Result<Re
         Scope::All => policy.all,
         Scope::Own => policy.own,
     };
-    let changed = changed(&form, known)?;
+    let changed = changed(form, known)?;
     policies::replace(app, &visitor.principal, scope, &changed).await?;
-    respond::see_other("/policies")
+    Ok(Posted::to("/policies"))
 }
 
 /// A list as a form would have it.

@@ -1,6 +1,5 @@
 //! `/` and `/runs`: the list, one run, running a program, running one again, ending one.
 
-use super::form::Form;
 use super::session::Visitor;
 use super::view::arguments;
 use super::view::frame::Here;
@@ -8,7 +7,7 @@ use super::view::run::{self as one_run, Call, Line, May, Relative, Waiting, Wron
 use super::view::runs::{self as list, Filter};
 use super::view::text::headline;
 use super::view::timeline::{Attempt, Dispatch, Question, Timeline};
-use super::{Shown, query, respond};
+use super::{Posted, Sent, Shown, query};
 use crate::api::{App, origin, streaming};
 use crate::attempt::Order;
 use crate::error::{Code, Fault};
@@ -23,7 +22,7 @@ use crate::store::{approvals, attempts, journal};
 use futures_util::try_join;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use worker::{Request, Response};
+use worker::Request;
 
 /// Runs of one page.
 const PAGE: u64 = 50;
@@ -113,7 +112,7 @@ struct Told {
     error: Option<String>,
     error_details: Option<Details>,
     emitted: Vec<Box<RawValue>>,
-    logs: Vec<Logged>,
+    logs: Vec<Line>,
     warnings: Vec<String>,
     surface: String,
     label: Option<String>,
@@ -129,13 +128,6 @@ struct Details {
     line: Option<u64>,
     /// The module, of a package.
     file: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Logged {
-    level: String,
-    text: String,
-    at: u64,
 }
 
 /// `GET /runs/:id`.
@@ -166,11 +158,6 @@ pub async fn one(app: &App, req: &Request, visitor: &Visitor, id: &str) -> Resul
     let timeline = timeline(&run, &told, &spent, &calls, &asked, now);
     let (source, params) = input.unwrap_or_default();
     let params = super::approvals::without_secrets(&params);
-    let lines: Vec<Line> = told
-        .logs
-        .into_iter()
-        .map(|line| Line { level: line.level, text: line.text, at: line.at })
-        .collect();
     let waiting: Vec<Waiting> = asked
         .iter()
         .filter(|row| row.state == "open")
@@ -208,7 +195,7 @@ pub async fn one(app: &App, req: &Request, visitor: &Visitor, id: &str) -> Resul
         wrong,
         warnings: &told.warnings,
         emitted: &emitted,
-        lines: &lines,
+        lines: &told.logs,
         calls: &shown,
         waiting: &waiting,
         timeline: &timeline,
@@ -318,18 +305,17 @@ fn relative(row: history::Relative) -> Relative {
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, whatever refuses the request before there is a run.
-pub async fn create(app: &App, mut req: Request, visitor: &Visitor) -> Result<Response, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, whatever refuses the request before there is a run.
+pub async fn create(app: &App, sent: &Sent<'_>) -> Result<Posted, Fault> {
+    let Sent { form, visitor, .. } = sent;
     let request = RunRequest {
-        // A form sends lines the way of the network.
-        code: form.text("code").replace("\r\n", "\n"),
+        code: form.lines("code"),
         params: None,
         budget_ms: None,
         label: form.given("label").map(str::to_owned),
         limits: None,
     };
-    start(app, &req, visitor, request).await
+    start(app, &sent.origin, visitor, request).await
 }
 
 /// `POST /runs/:id/again`: runs the same program with the same parameters.
@@ -337,13 +323,8 @@ pub async fn create(app: &App, mut req: Request, visitor: &Visitor) -> Result<Re
 /// # Errors
 ///
 /// As [`create`]; no such run.
-pub async fn again(
-    app: &App,
-    mut req: Request,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<Response, Fault> {
-    Form::read(&mut req, &visitor.csrf).await?;
+pub async fn again(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Fault> {
+    let visitor = sent.visitor;
     let gone = || Fault::new(Code::RunNotFound, "There is no such run of yours.");
     let run = table::find(&app.db, &visitor.principal.name, id).await?.ok_or_else(gone)?;
     if run.surface != Surface::Execute.as_str() {
@@ -359,19 +340,19 @@ pub async fn again(
         label: run.label,
         limits: None,
     };
-    start(app, &req, visitor, request).await
+    start(app, &sent.origin, visitor, request).await
 }
 
 async fn start(
     app: &App,
-    req: &Request,
+    origin: &str,
     visitor: &Visitor,
     request: RunRequest,
-) -> Result<Response, Fault> {
+) -> Result<Posted, Fault> {
     visitor.require("execute")?;
     let principal = &visitor.principal.name;
     let order = runs::order(&app.config, principal, Surface::Execute, request, now_ms())?;
-    follow(app, req, order).await
+    follow(app, origin, order).await
 }
 
 /// Runs an order, and shows its run.
@@ -379,29 +360,24 @@ async fn start(
 /// # Errors
 ///
 /// Whatever refuses it before there is a run.
-pub async fn follow(app: &App, req: &Request, order: Order) -> Result<Response, Fault> {
-    let order = Order { origin: origin(req), ..order };
+pub async fn follow(app: &App, origin: &str, order: Order) -> Result<Posted, Fault> {
+    let order = Order { origin: origin.to_owned(), ..order };
     let place = format!("/runs/{}", order.run_id);
     // Whoever pressed the button is shown the run as it goes; leaving the page does not end it.
     if let Ok(Err(fault)) = streaming::run(app, order, None).await {
         return Err(fault);
     }
-    respond::see_other(&place)
+    Ok(Posted::To(place))
 }
 
 /// `POST /runs/:id/cancel`.
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, no such run, the database.
-pub async fn cancel(
-    app: &App,
-    mut req: Request,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<Response, Fault> {
-    Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, no such run, the database.
+pub async fn cancel(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Fault> {
+    let visitor = sent.visitor;
     visitor.require("execute")?;
     runs::cancel(&app.db, &app.desk, &visitor.principal.name, id).await?;
-    respond::see_other(&format!("/runs/{id}"))
+    Ok(Posted::To(format!("/runs/{id}")))
 }

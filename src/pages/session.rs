@@ -33,7 +33,8 @@ pub struct Visitor {
     pub label: String,
     /// What its forms carry.
     pub csrf: String,
-    hash: String,
+    /// Of its cookie; `None`: Cloudflare Access says who it is, with each request.
+    pub(super) hash: Option<String>,
 }
 
 impl Visitor {
@@ -41,6 +42,12 @@ impl Visitor {
     #[must_use]
     pub fn by(&self) -> &str {
         self.token.as_deref().unwrap_or(&self.principal.name)
+    }
+
+    /// Whether Cloudflare Access says who it is.
+    #[must_use]
+    pub fn is_by_access(&self) -> bool {
+        self.hash.is_none()
     }
 
     /// Refuses whoever lacks a scope.
@@ -94,8 +101,8 @@ fn value(req: &Request, name: &str) -> Option<String> {
     is_ours.then(|| value.to_owned())
 }
 
-/// What a form of a browser with this cookie carries.
-fn csrf_of(cookie: &str) -> String {
+/// What a form of a browser with this cookie, or this assertion, carries.
+pub(super) fn csrf_of(cookie: &str) -> String {
     auth::hash(&format!("form {cookie}"))
 }
 
@@ -104,12 +111,19 @@ fn proof_of(cookie: &str, admin: &str) -> String {
     auth::hash(&format!("{cookie} {admin}"))
 }
 
-/// Who is signed in; `None`: nobody.
+/// Who is signed in; `None`: nobody. Whoever signed in by a token here is that, whatever Access says.
 ///
 /// # Errors
 ///
-/// The database.
+/// An assertion of Access that does not count; the database.
 pub async fn visitor(app: &App, req: &Request) -> Result<Option<Visitor>, Fault> {
+    match of_cookie(app, req).await? {
+        Some(visitor) => Ok(Some(visitor)),
+        None => super::access::visitor(app, req).await,
+    }
+}
+
+async fn of_cookie(app: &App, req: &Request) -> Result<Option<Visitor>, Fault> {
     let Some(cookie) = cookies(req).and_then(|names| value(req, names.session)) else {
         return Ok(None);
     };
@@ -130,7 +144,7 @@ pub async fn visitor(app: &App, req: &Request) -> Result<Option<Visitor>, Fault>
         }
         _ => return Ok(None),
     };
-    Ok(Some(Visitor { principal, token: row.token_id, label, csrf, hash }))
+    Ok(Some(Visitor { principal, token: row.token_id, label, csrf, hash: Some(hash) }))
 }
 
 /// A place of ours to go on to: a path of this deployment and nothing else.
@@ -226,9 +240,9 @@ pub async fn sign_in(app: &App, mut req: Request) -> Result<Response, Fault> {
 /// A form that is not ours; the database.
 pub async fn sign_out(app: &App, mut req: Request) -> Result<Response, Fault> {
     let Some(names) = cookies(&req) else { return respond::see_other("/sign-in") };
-    if let Some(visitor) = visitor(app, &req).await? {
-        Form::read(&mut req, &visitor.csrf).await?;
-        sessions::remove(&app.db, &visitor.hash).await?;
+    if let Some(Visitor { csrf, hash: Some(hash), .. }) = of_cookie(app, &req).await? {
+        Form::read(&mut req, &csrf).await?;
+        sessions::remove(&app.db, &hash).await?;
     }
     let response = respond::see_other("/sign-in")?;
     respond::with_cookie(response, &format!("{}=; {}; Max-Age=0", names.session, names.attributes))

@@ -1,10 +1,9 @@
 //! `/sources` and `/secrets`: what is connected, and with what.
 
-use super::form::Form;
 use super::session::Visitor;
 use super::view::frame::Here;
 use super::view::sources::{Secret, list, one, secrets};
-use super::{Shown, respond};
+use super::{Posted, Sent, Shown};
 use crate::api::secrets::{self, Wanted};
 use crate::api::{App, body};
 use crate::error::{Code, Fault};
@@ -12,7 +11,6 @@ use crate::store::{secrets as secrets_table, sources as table};
 use crate::tools::connect::{Hands, not_found};
 use crate::tools::source::{Later, Settings};
 use std::rc::Rc;
-use worker::{Request, Response};
 
 fn hands(app: &App) -> Hands {
     Hands {
@@ -53,38 +51,37 @@ pub async fn show(app: &App, visitor: &Visitor, name: &str) -> Result<Shown, Fau
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, bad settings, the database.
-pub async fn connect(app: &App, mut req: Request, visitor: &Visitor) -> Result<Response, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, bad settings, the database.
+pub async fn connect(app: &App, sent: &Sent<'_>) -> Result<Posted, Fault> {
+    let Sent { form, visitor, .. } = sent;
     visitor.require("sources")?;
     let name = form.text("name").trim();
     let settings: Settings = body::parse(form.text("settings").as_bytes())?;
     hands(app).put(&visitor.principal.name, name, settings).await?;
-    respond::see_other(&format!("/sources/{name}"))
+    Ok(Posted::To(format!("/sources/{name}")))
 }
 
 /// `POST /sources/:name/refresh` and `…/delete`.
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, no such source, the database.
+/// No scope, no such source, the database.
 pub async fn change(
     app: &App,
-    mut req: Request,
-    visitor: &Visitor,
+    sent: &Sent<'_>,
     (name, what): (&str, &str),
-) -> Result<Response, Fault> {
-    Form::read(&mut req, &visitor.csrf).await?;
+) -> Result<Posted, Fault> {
+    let visitor = sent.visitor;
     visitor.require("sources")?;
     let principal = visitor.principal.name.as_str();
     if what == "refresh" {
         hands(app).refresh(principal, name).await?;
-        return respond::see_other(&format!("/sources/{name}"));
+        return Ok(Posted::To(format!("/sources/{name}")));
     }
     if !table::delete(&app.db, principal, name).await? {
         return Err(not_found(name));
     }
-    respond::see_other("/sources")
+    Ok(Posted::to("/sources"))
 }
 
 /// `GET /secrets`: their names.
@@ -106,9 +103,9 @@ pub async fn all_secrets(app: &App, visitor: &Visitor) -> Result<Shown, Fault> {
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, a bad name or value, the database.
-pub async fn put_secret(app: &App, mut req: Request, visitor: &Visitor) -> Result<Response, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, a bad name or value, the database.
+pub async fn put_secret(app: &App, sent: &Sent<'_>) -> Result<Posted, Fault> {
+    let Sent { form, visitor, .. } = sent;
     visitor.require("secrets")?;
     let words = |field| form.text(field).split_whitespace().map(str::to_owned).collect();
     let wanted = Wanted {
@@ -120,24 +117,19 @@ pub async fn put_secret(app: &App, mut req: Request, visitor: &Visitor) -> Resul
         cookies: Vec::new(),
     };
     secrets::put(app, &visitor.principal.name, form.text("name").trim(), wanted).await?;
-    respond::see_other("/secrets")
+    Ok(Posted::to("/secrets"))
 }
 
 /// `POST /secrets/:name/delete`.
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, no such secret, the database.
-pub async fn delete_secret(
-    app: &App,
-    mut req: Request,
-    visitor: &Visitor,
-    name: &str,
-) -> Result<Response, Fault> {
-    Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, no such secret, the database.
+pub async fn delete_secret(app: &App, sent: &Sent<'_>, name: &str) -> Result<Posted, Fault> {
+    let visitor = sent.visitor;
     visitor.require("secrets")?;
     if secrets_table::delete(&app.db, &visitor.principal.name, name).await? {
-        return respond::see_other("/secrets");
+        return Ok(Posted::to("/secrets"));
     }
     Err(Fault::new(Code::RouteNotFound, "There is no such secret to delete."))
 }

@@ -1,17 +1,15 @@
 //! `/tokens`: those of a principal, making one, ending one, one's own too.
 
-use super::form::Form;
 use super::session::Visitor;
 use super::view::frame::Here;
 use super::view::tokens::{LIVES, Page, Token, page};
-use super::{Shown, respond};
+use super::{Posted, Sent, Shown};
 use crate::api::App;
 use crate::api::tokens::{self, Wanted};
 use crate::auth::SCOPES;
-use crate::error::{Code, Fault};
+use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::store::tokens as table;
-use worker::{Request, Response};
 
 /// `GET /tokens`, and the page after one was made.
 ///
@@ -21,7 +19,7 @@ use worker::{Request, Response};
 pub async fn index(app: &App, visitor: &Visitor, made: Option<&str>) -> Result<Shown, Fault> {
     let principal = &visitor.principal;
     let tokens = if principal.may("tokens") {
-        let rows = table::list(&app.db, &principal.name, 1_000).await?;
+        let rows = tokens::all(app, principal).await?;
         Some(rows.into_iter().map(token).collect::<Vec<_>>())
     } else {
         None
@@ -45,9 +43,9 @@ pub async fn index(app: &App, visitor: &Visitor, made: Option<&str>) -> Result<S
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, bad input, the database.
-pub async fn create(app: &App, mut req: Request, visitor: &Visitor) -> Result<Shown, Fault> {
-    let form = Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, bad input, the database.
+pub async fn create(app: &App, sent: &Sent<'_>) -> Result<Shown, Fault> {
+    let Sent { form, visitor, .. } = sent;
     visitor.require("tokens")?;
     let life = LIVES.iter().find(|(word, ..)| *word == form.text("life"));
     let (_, life_ms, _) = life.ok_or_else(|| Fault::invalid("life", "is none that there is"))?;
@@ -56,6 +54,7 @@ pub async fn create(app: &App, mut req: Request, visitor: &Visitor) -> Result<Sh
         scopes: form.all("scope").map(str::to_owned).collect(),
         principal: form.given("principal").map(str::to_owned),
         expires_in_ms: *life_ms,
+        email: form.given("email").map(str::to_owned),
     };
     let (_, whole) = tokens::make(app, &visitor.principal, wanted).await?;
     index(app, visitor, Some(&whole)).await
@@ -65,21 +64,14 @@ pub async fn create(app: &App, mut req: Request, visitor: &Visitor) -> Result<Sh
 ///
 /// # Errors
 ///
-/// A form that is not ours, no scope, no such token, the database.
-pub async fn revoke(
-    app: &App,
-    mut req: Request,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<Response, Fault> {
-    Form::read(&mut req, &visitor.csrf).await?;
+/// No scope, no such token, the database.
+pub async fn revoke(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Fault> {
+    let visitor = sent.visitor;
     if visitor.token.as_deref() != Some(id) {
         visitor.require("tokens")?;
     }
-    if table::revoke(&app.db, &visitor.principal.name, id, now_ms()).await? {
-        return respond::see_other("/tokens");
-    }
-    Err(Fault::new(Code::RouteNotFound, "There is no such token to revoke."))
+    tokens::end(app, &visitor.principal, id).await?;
+    Ok(Posted::to("/tokens"))
 }
 
 fn token(row: table::Token) -> Token {
@@ -91,5 +83,7 @@ fn token(row: table::Token) -> Token {
         expires_at: row.expires_at,
         revoked_at: row.revoked_at,
         last_used_at: row.last_used_at,
+        email: row.email,
+        principal: row.principal,
     }
 }

@@ -6,6 +6,7 @@ pub mod d1;
 pub mod exports;
 pub mod loader;
 pub mod random;
+pub mod rs256;
 pub mod seal;
 pub mod thrown;
 pub mod workflows;

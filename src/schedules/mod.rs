@@ -257,6 +257,44 @@ fn within(part: &str, fault: Fault) -> Fault {
     }
 }
 
+/// A schedule with what stands behind it.
+#[derive(Debug)]
+pub struct Whole {
+    /// As it is told.
+    pub told: Value,
+    /// What it runs.
+    pub work: Work,
+    /// Its next times; none while it is paused.
+    pub next: Vec<u64>,
+}
+
+/// A schedule, and at most `count` times that are still to come.
+///
+/// # Errors
+///
+/// `schedule_not_found`; the database.
+pub async fn whole_of(
+    hands: &Hands,
+    principal: &str,
+    name: &str,
+    count: usize,
+    now: u64,
+) -> Result<Whole, Fault> {
+    let row = find(hands, principal, name).await?;
+    let work = serde_json::from_str(&row.work)
+        .map_err(|error| Fault::internal("none", error.to_string()))?;
+    let (rule, zone) = rule_of(&row)?.rule().map_err(|error| Fault::internal("none", error))?;
+    let mut next = Vec::new();
+    let mut at = if row.paused == 0 { row.next_at } else { None };
+    while let Some(time) = at.filter(|_| next.len() < count) {
+        next.push(time);
+        let after = rule.next(&zone, whole(time.max(now)));
+        let after = after.map_err(|error| Fault::internal("none", error))?;
+        at = after.and_then(|at| u64::try_from(at).ok());
+    }
+    Ok(Whole { told: Value::Object(view(&row)), work, next })
+}
+
 /// A schedule as it stands.
 ///
 /// # Errors

@@ -25,6 +25,8 @@ row! {
         pub revoked_at: Option<u64>,
         /// When it was last used, Unix ms, to the minute.
         pub last_used_at: Option<u64>,
+        /// Whose of Cloudflare Access it is, in small letters.
+        pub email: Option<String>,
     }
 }
 
@@ -35,7 +37,8 @@ row! {
 /// When D1 cannot be read.
 pub async fn find(db: &Db, id: &str) -> Result<Option<Token>, StoreError> {
     let statement = sql!(
-        "SELECT id, principal, hash, label, scopes, created_at, expires_at, revoked_at, last_used_at
+        "SELECT id, principal, hash, label, scopes, created_at, expires_at, revoked_at, last_used_at,
+                email
          FROM tokens WHERE id = ?1",
         id
     );
@@ -49,7 +52,8 @@ pub async fn find(db: &Db, id: &str) -> Result<Option<Token>, StoreError> {
 /// When D1 cannot be read.
 pub async fn list(db: &Db, principal: &str, limit: u64) -> Result<Vec<Token>, StoreError> {
     let statement = sql!(
-        "SELECT id, principal, hash, label, scopes, created_at, expires_at, revoked_at, last_used_at
+        "SELECT id, principal, hash, label, scopes, created_at, expires_at, revoked_at, last_used_at,
+                email
          FROM tokens WHERE principal = ?1 ORDER BY created_at DESC LIMIT ?2",
         principal,
         limit
@@ -57,15 +61,47 @@ pub async fn list(db: &Db, principal: &str, limit: u64) -> Result<Vec<Token>, St
     db.all(&statement).await
 }
 
-/// Stores a token.
+/// The token that is bound to an e-mail, if it lives.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn of_email(db: &Db, email: &str, now: u64) -> Result<Option<Token>, StoreError> {
+    let statement = sql!(
+        "SELECT id, principal, hash, label, scopes, created_at, expires_at, revoked_at, last_used_at,
+                email
+         FROM tokens WHERE email = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)",
+        email,
+        now
+    );
+    db.first(&statement).await
+}
+
+/// Tokens that are bound to e-mails, of other principals than this one.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn bound(db: &Db, principal: &str, limit: u64) -> Result<Vec<Token>, StoreError> {
+    let statement = sql!(
+        "SELECT id, principal, hash, label, scopes, created_at, expires_at, revoked_at, last_used_at,
+                email
+         FROM tokens WHERE email > '' AND principal <> ?1 ORDER BY email LIMIT ?2",
+        principal,
+        limit
+    );
+    db.all(&statement).await
+}
+
+/// Stores a token. One that was bound to its e-mail before is so no longer.
 ///
 /// # Errors
 ///
 /// When D1 cannot be written.
 pub async fn insert(db: &Db, token: &Token) -> Result<(), StoreError> {
     let statement = sql!(
-        "INSERT INTO tokens (id, principal, hash, label, scopes, created_at, expires_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO tokens (id, principal, hash, label, scopes, created_at, expires_at, email)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         token.id.as_str(),
         token.principal.as_str(),
         token.hash.as_str(),
@@ -73,23 +109,32 @@ pub async fn insert(db: &Db, token: &Token) -> Result<(), StoreError> {
         token.scopes.as_str(),
         token.created_at,
         token.expires_at,
+        token.email.as_deref()
     );
-    db.run(&statement).await?;
-    Ok(())
+    let email = token.email.as_deref();
+    let freed = sql!("UPDATE tokens SET email = NULL WHERE email = ?1", email);
+    db.batch(&[freed, statement]).await.map(|_| ())
 }
 
-/// Revokes a principal's token; whether there was one to revoke.
+/// Revokes a principal's token, or anybody's that an admin bound to an e-mail if an admin does; whether
+/// there was one to revoke.
 ///
 /// # Errors
 ///
 /// When D1 cannot be written.
-pub async fn revoke(db: &Db, principal: &str, id: &str, now: u64) -> Result<bool, StoreError> {
+pub async fn revoke(
+    db: &Db,
+    (principal, is_admin): (&str, bool),
+    id: &str,
+    now: u64,
+) -> Result<bool, StoreError> {
     let statement = sql!(
         "UPDATE tokens SET revoked_at = ?3
-         WHERE id = ?1 AND principal = ?2 AND revoked_at IS NULL",
+         WHERE id = ?1 AND revoked_at IS NULL AND (principal = ?2 OR ?4 AND email IS NOT NULL)",
         id,
         principal,
-        now
+        now,
+        u64::from(is_admin)
     );
     Ok(db.run(&statement).await? > 0)
 }

@@ -112,9 +112,9 @@ test("a run is found by what it is", { skip: missing }, async () => {
       .locator(".runs .what a")
       .evaluateAll((links) => links.map((link) => link.getAttribute("href")?.split("/")[2]));
   };
-  assert.equal((await rows("")).length, 6);
+  assert.equal((await rows("")).length, 8);
   assert.deepEqual(await rows("status=failed"), [seeded.timedOut, seeded.failing]);
-  assert.deepEqual(await rows("surface=invocation"), [seeded.invoked]);
+  assert.deepEqual(await rows("surface=invocation"), [seeded.scheduled, seeded.invoked]);
   assert.deepEqual(await rows("tool=storage.delete"), [seeded.parked]);
   assert.deepEqual(await rows("text=DIGEST"), [seeded.digest]);
   assert.deepEqual(await rows("text=const+%7B+orders"), [seeded.failing]);

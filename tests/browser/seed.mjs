@@ -74,6 +74,27 @@ const PACKAGE = {
   },
 };
 
+const INBOX = {
+  description: "Files what arrives.",
+  modules: {
+    "index.js": `export async function watch({ folder }) {
+  console.log("watching", folder);
+  while (!run.signal.aborted) await sleep(1_000);
+}
+`,
+  },
+  services: { watch: { description: "Files what arrives." } },
+};
+
+const SCHEDULES = {
+  morning: {
+    cron: "0 9 * * MON-FRI",
+    zone: "Europe/Berlin",
+    run: { package: "greeter/greet", params: { who: "Ada" } },
+  },
+  "tidy-up": { every: "6h", run: { code: "// Nothing to tidy.\nreturn 0;" }, paused: true },
+};
+
 /**
  * @param {Worker} w
  */
@@ -109,6 +130,18 @@ export async function seed(w) {
     { token: p.agent },
   );
   assert.equal(invoked.body.result, "Hello Ada", JSON.stringify(invoked.body));
+  for (const [name, schedule] of Object.entries(SCHEDULES)) {
+    const put = await w.json(`/v1/schedules/${name}`, schedule, { method: "PUT", token: p.agent });
+    assert.equal(put.status, 200, JSON.stringify(put.body));
+  }
+  const morning = "/v1/schedules/morning/run";
+  const run = await w.json(morning, undefined, { method: "POST", token: p.agent });
+  assert.equal(run.body.status, "completed", JSON.stringify(run.body));
+  const inbox = await w.json("/v1/packages/inbox", INBOX, { method: "PUT", token: p.agent });
+  assert.equal(inbox.status, 201, JSON.stringify(inbox.body));
+  const service = "/v1/services/inbox/watch/start";
+  const started = await w.json(service, { params: { folder: "new" } }, { token: p.agent });
+  assert.equal(started.status, 200, JSON.stringify(started.body));
   const waiting = await p.run({ code: PROGRAMS.waiting, label: "Invoices of November" });
   assert.equal(waiting.approvals.length, 2, JSON.stringify(waiting));
   return {
@@ -118,6 +151,7 @@ export async function seed(w) {
     timedOut: timedOut.id,
     parked: parked.id,
     invoked: invoked.body.id,
+    scheduled: run.body.id,
     waiting: waiting.id,
     approval: waiting.approvals[0].id,
     decided: id,
@@ -142,6 +176,10 @@ export const pages = (seeded) => [
   ["approval-decided", `/approvals/${seeded.decided}`],
   ["packages", "/packages"],
   ["package", "/packages/greeter"],
+  ["schedules", "/schedules"],
+  ["schedule", "/schedules/morning"],
+  ["services", "/services"],
+  ["service", "/services/inbox/watch"],
   ["sources", "/sources"],
   ["secrets", "/secrets"],
   ["policies", "/policies"],

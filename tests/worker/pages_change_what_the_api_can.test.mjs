@@ -1,8 +1,8 @@
 // Rule: what the API can, a person can on the pages, with the same rights: make and end tokens, write rules
-// and try them, roll a package back, invoke it; and nobody can who could not over the API.
+// and try them, save a package, roll it back, invoke it, put schedules, keep services at work; and nobody can who could not over the API.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ADMIN_TOKEN, start } from "./harness.mjs";
+import { ADMIN_TOKEN, start, until } from "./harness.mjs";
 import { csrfOf, principal, visitor } from "./support/visitor.mjs";
 
 /** @type {Awaited<ReturnType<typeof start>>} */
@@ -131,6 +131,176 @@ test("a package is looked at, rolled back, invoked and deleted", async () => {
   assert.equal((await v.get("/packages/greeter")).status, 404);
 });
 
+test("a package is saved; what is wrong is said in place, and nothing typed is lost", async () => {
+  const p = await principal(w);
+  const v = await at(p.person, "/packages");
+  const fields = { name: "adder", description: 'Adds "a" & <b>.', exports: "" };
+  const wrong = "\nexport const add = ({ a, b }) =>\r\n  a + ;\r\n// <kept>";
+  const refused = await v.send("/packages", { ...fields, path: "lib/add.ts", text: wrong });
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /lib\/add\.ts: line 3, column 7/);
+  assert.match(refused.text, /<pre class="place">\s*a \+ ;\n\s+\^<\/pre>/);
+  const kept = /<textarea[^>]*name="text"[^>]*>\n([^<]*)<\/textarea>/.exec(refused.text)?.[1];
+  assert.equal(
+    kept,
+    "\nexport const add = ({ a, b }) =&gt;\n  a + ;\n// &lt;kept&gt;",
+    "also the first empty line",
+  );
+  assert.match(refused.text, /value="adder"/);
+  assert.match(refused.text, /value="Adds &quot;a&quot; &amp; &lt;b&gt;\."/);
+  assert.ok(
+    refused.text.indexOf('value="lib/add.ts"') < refused.text.indexOf('id="wrong"'),
+    "it stands at its module",
+  );
+  assert.equal((await v.get("/packages/adder")).status, 404, "nothing is stored");
+
+  const right = "export const add = ({ a, b }: { a: number; b: number }) => a + b;";
+  const one = await v.send("/packages", { ...fields, path: "i.ts", text: right, more: "1" });
+  assert.equal(one.status, 200);
+  assert.equal(one.text.match(/name="path"/g)?.length, 2, "one more module");
+  assert.match(one.text, /a: number; b: number/);
+  assert.equal((await v.get("/packages/adder")).status, 404, "and nothing is saved");
+  const about = { ...fields, exports: '{"add": {"description": "Sums."}}' };
+  const saved = await v.send("/packages", { ...about, path: "index.ts", text: right });
+  assert.equal(saved.status, 303, saved.text);
+  const page = await v.get("/packages/adder");
+  assert.match(page.text, /version 1, current/);
+  assert.match(page.text, /&quot;description&quot;: &quot;Sums\.&quot;/, "the next version has it");
+  const bad = await v.send("/packages", { ...about, exports: "{", path: "index.ts", text: right });
+  assert.equal(bad.status, 400);
+  assert.match(bad.text, /exports: is no JSON/);
+  const blind = await at((await p.token(["runs", "execute"])).token, "/tokens");
+  assert.equal(
+    (await blind.send("/packages", { ...about, path: "a.js", text: right })).status,
+    403,
+  );
+});
+
+test("a schedule is put, changed, paused, run now and deleted", async () => {
+  const p = await principal(w);
+  const v = await at(p.person, "/schedules");
+  assert.match(v.page.text, /Nothing is scheduled/);
+  const fields = {
+    name: "morning",
+    rule: "cron",
+    when: "0 9 * * MON-FRI",
+    zone: "Europe/Berlin",
+    package: "",
+    code: "// <b>\r\nreturn params.n + 1;",
+    params: '{"z": 1, "n": 41, "apiKey": "hunter2"}',
+    rest: '{"label": "Every <morning>"}',
+    missed: "catch_up",
+  };
+  for (const [wrong, says] of /** @type {[Record<string, string>, RegExp][]} */ ([
+    [{ when: "61 9 * * *" }, /cron: /],
+    [{ zone: "Mars/Olympus" }, /Mars\/Olympus is no time zone/],
+    [{ params: "{" }, /params: is no JSON/],
+    [{ rest: '{"codes": 1}' }, /unknown field/],
+    [{ package: "a/b" }, /must have one of code, package and workflow/],
+    [{ code: "return (" }, /run\.code[^]*<pre class="place">return \(\n/],
+  ])) {
+    const refused = await v.send("/schedules", { ...fields, ...wrong });
+    assert.equal(refused.status, 400, JSON.stringify(wrong));
+    assert.match(refused.text, says);
+    assert.match(refused.text, /value="catch_up" selected/);
+    assert.match(refused.text, /Europe\/Berlin|Mars\/Olympus/);
+    const typed = wrong.rest === undefined ? /Every &lt;morning&gt;/ : /&quot;codes&quot;: 1/;
+    assert.match(refused.text, typed, "nothing typed is lost");
+  }
+  assert.match((await v.get("/schedules")).text, /Nothing is scheduled/);
+  assert.equal((await v.send("/schedules", fields)).status, 303);
+  const { body } = await w.json("/v1/schedules/morning", undefined, { token: p.agent });
+  assert.deepEqual(
+    [body.cron, body.zone, body.missed, body.state, body.run.label, body.run.params.n],
+    ["0 9 * * MON-FRI", "Europe/Berlin", "catch_up", "active", "Every <morning>", 41],
+  );
+  assert.equal(body.run.code, "// <b>\nreturn params.n + 1;");
+  const page = await v.get("/schedules/morning");
+  assert.equal(
+    page.text.split('aria-labelledby="next"')[1]?.split("</ul>")[0]?.match(/<time/g)?.length,
+    5,
+  );
+  assert.match(
+    page.text,
+    /\{&quot;z&quot;: 1, &quot;n&quot;: 41/,
+    "its form has it as it was sent",
+  );
+  assert.equal(page.text.match(/hunter2/g)?.length, 1, "and only there is the secret");
+
+  assert.equal((await v.send("/schedules/morning/pause", {})).status, 303);
+  assert.match((await v.get("/schedules")).text, /class="state wait">paused</);
+  assert.equal((await v.send("/schedules/morning/resume", {})).status, 303);
+  const run = await v.send("/schedules/morning/run", {});
+  assert.equal(run.status, 303, run.text);
+  assert.match((await v.get(run.headers.get("location") ?? "")).text, /Every &lt;morning&gt;/);
+  const past = await v.get("/schedules/morning");
+  assert.match(past.text, /asked for/);
+  assert.match(past.text, /href="\/runs\/run_/);
+
+  const changed = { ...fields, rule: "every", when: "1h 30m", zone: "", paused: "1" };
+  assert.equal((await v.send("/schedules", changed)).status, 303);
+  const paused = await v.get("/schedules/morning");
+  assert.match(paused.text, /Every 1 h 30 min/);
+  assert.match(paused.text, /value="5400s"/);
+  assert.match(paused.text, /name="paused" value="1" checked/);
+
+  const blind = await at((await p.token(["runs"])).token, "/tokens");
+  assert.equal((await blind.get("/schedules/morning")).status, 200);
+  assert.doesNotMatch((await blind.get("/schedules/morning")).text, /hunter2|name="when"/);
+  for (const what of ["pause", "resume", "run", "delete"]) {
+    assert.equal((await blind.send(`/schedules/morning/${what}`, {})).status, 403, what);
+  }
+  assert.equal((await blind.send("/schedules", fields)).status, 403);
+  const other = await at((await principal(w)).person, "/tokens");
+  assert.equal((await other.get("/schedules/morning")).status, 404);
+  assert.equal((await other.send("/schedules/morning/delete", {})).status, 404);
+  assert.equal((await v.send("/schedules/morning/delete", {})).status, 303);
+  assert.equal((await v.get("/schedules/morning")).status, 404);
+});
+
+test("a service is started, looked at and stopped", async () => {
+  const p = await principal(w);
+  const text = `export async function watch({ folder }) {
+    console.log("watching <b>", folder);
+    while (!run.signal.aborted) await sleep(50);
+    console.log("bye");
+  }`;
+  const saved = await w.json(
+    "/v1/packages/inbox",
+    { modules: { "index.js": text }, services: { watch: { graceMs: 2_000 } } },
+    { method: "PUT", token: p.agent },
+  );
+  assert.equal(saved.status, 201, JSON.stringify(saved.body));
+  const v = await at(p.person, "/services");
+  assert.match(v.page.text, /No service was started/);
+  assert.match((await v.get("/packages/inbox")).text, /href="\/services\/inbox\/watch"/);
+  assert.match((await v.get("/services/inbox/watch")).text, /It was never started/);
+  assert.equal((await v.get("/services/inbox/none")).status, 404);
+  const fields = { service: "inbox/watch", params: '{"folder": "new"}', version: "" };
+  for (const wrong of [{ params: "{" }, { service: "inbox/none" }, { version: "x" }]) {
+    const refused = await v.send("/services", { ...fields, ...wrong });
+    assert.ok([400, 404].includes(refused.status), JSON.stringify(wrong));
+    assert.match(refused.text, /id="wrong"/);
+    if (wrong.params === undefined) assert.match(refused.text, /folder&quot;: &quot;new/);
+  }
+  assert.equal((await v.send("/services", fields)).status, 303);
+  const page = await until("it to log", async () => {
+    const { text } = await v.get("/services/inbox/watch");
+    return /watching &lt;b&gt; new/.test(text) ? text : undefined;
+  });
+  assert.match(page, /class="state busy">running</);
+  assert.doesNotMatch(page, /name="params"/, "it is at work, and not started again");
+  const blind = await at((await p.token(["runs"])).token, "/tokens");
+  assert.equal((await blind.get("/services/inbox/watch")).status, 200);
+  assert.equal((await blind.send("/services/inbox/watch/stop", {})).status, 403);
+  assert.equal((await blind.send("/services", fields)).status, 403);
+  assert.equal((await v.send("/services/inbox/watch/stop", {})).status, 303);
+  await until("it to stop", async () => {
+    const { text } = await v.get("/services/inbox/watch");
+    return /class="state past">stopped</.test(text) && /bye/.test(text) ? true : undefined;
+  });
+});
+
 test("a secret goes in and never comes out; a source is connected and disconnected", async () => {
   const p = await principal(w);
   const v = await at(p.person, "/secrets");
@@ -185,10 +355,15 @@ test("an error's page is there for whoever meets the error", async () => {
 test("a form is answered only where there is one", async () => {
   const p = await principal(w);
   const v = await at(p.person, "/tokens");
-  for (const place of ["/", "/docs", "/packages", "/live", "/runs/run_1"]) {
+  for (const place of ["/", "/docs", "/packages/a", "/live", "/runs/run_1"]) {
     assert.equal((await v.send(place, {})).status, 405, place);
   }
-  for (const place of ["/runs/run_1/cancel", "/policies/test", "/tokens/a/revoke"]) {
+  for (const place of [
+    "/runs/run_1/cancel",
+    "/schedules/a/run",
+    "/services/a/b/stop",
+    "/tokens/a/revoke",
+  ]) {
     assert.equal((await v.get(place)).status, 405, place);
   }
 });

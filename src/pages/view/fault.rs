@@ -3,6 +3,7 @@
 use super::text;
 use crate::error::Fault;
 use maud::{Markup, html};
+use serde_json::Value;
 
 /// The page of a fault.
 #[must_use]
@@ -23,11 +24,20 @@ pub fn notice(fault: &Fault) -> Markup {
     html! { div.notice.bad role="alert" { (told(fault)) } }
 }
 
+/// The same of a form that is shown again: the line that is wrong stands with its caret.
+#[must_use]
+pub fn placed(fault: &Fault) -> Markup {
+    html! { div.notice.bad #wrong role="alert" tabindex="-1" autofocus { (told(fault)) } }
+}
+
 fn told(fault: &Fault) -> Markup {
     let entry = fault.code.entry();
     let next = fault.next_step.as_deref().unwrap_or(entry.next_step);
+    let excerpt = fault.details.get("excerpt").and_then(Value::as_str).unwrap_or_default();
+    let message = fault.message.strip_suffix(excerpt).unwrap_or(&fault.message).trim_end();
     html! {
-        p.said { (text::plain(&fault.message)) }
+        p.said { (text::plain(message)) }
+        @if !excerpt.is_empty() { pre.place { (text::plain(excerpt)) } }
         p { (text::plain(next)) " " a href={ "/docs/errors/" (entry.code) } { (entry.code) } }
     }
 }

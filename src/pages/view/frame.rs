@@ -3,6 +3,7 @@
 use super::text;
 use crate::pages::assets;
 use maud::{DOCTYPE, Markup, html};
+use serde_json::Value;
 
 /// The page of a path, in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Here {
     Approvals,
     /// Packages.
     Packages,
+    /// Schedules and services.
+    Schedules,
     /// Sources and secrets.
     Sources,
     /// Rules.
@@ -30,6 +33,7 @@ const LINKS: &[(Here, &str, &str)] = &[
     (Here::Runs, "/", "Runs"),
     (Here::Approvals, "/approvals", "Approvals"),
     (Here::Packages, "/packages", "Packages"),
+    (Here::Schedules, "/schedules", "Schedules"),
     (Here::Sources, "/sources", "Sources"),
     (Here::Policies, "/policies", "Policies"),
     (Here::Tokens, "/tokens", "Tokens"),
@@ -43,6 +47,8 @@ pub struct Who<'a> {
     pub name: &'a str,
     /// What its forms carry.
     pub csrf: &'a str,
+    /// Whether Cloudflare Access says so, which then ends it, too.
+    pub by_access: bool,
     /// How many questions wait for it.
     pub waiting: u64,
 }
@@ -109,7 +115,12 @@ fn header(frame: &Frame<'_>) -> Markup {
                     }
                 }
             }
-            @if let Some(who) = frame.who {
+            @if let Some(who) = frame.who.filter(|who| who.by_access) {
+                div.who {
+                    span.name title="Signed in as" { (text::plain(who.name)) }
+                    a.button.quiet href="/cdn-cgi/access/logout" { "Sign out" }
+                }
+            } @else if let Some(who) = frame.who {
                 form.who method="post" action="/sign-out" {
                     (hidden(who.csrf))
                     span.name title="Signed in as" { (text::plain(who.name)) }
@@ -128,14 +139,41 @@ pub fn hidden(csrf: &str) -> Markup {
     html! { input type="hidden" name="csrf" value=(csrf); }
 }
 
+/// A form that is one button, which says `says`. `class` is the button's.
+#[must_use]
+pub fn press(csrf: &str, place: &str, class: &str, says: &str) -> Markup {
+    html! {
+        form method="post" action=(place) {
+            (hidden(csrf))
+            button class=(class) type="submit" { (text::plain(says)) }
+        }
+    }
+}
+
+/// The way on through a list: `place` is where, without the cursor.
+#[must_use]
+pub fn more(told: &Value, place: &str) -> Markup {
+    html! {
+        @if let Some(next) = told.get("nextCursor").and_then(Value::as_str) {
+            nav.choices aria-label="More of this list" { a.button href={ (place) "?cursor=" (next) } rel="next" { "More" } }
+        }
+    }
+}
+
+/// A thing that is called something, in a list of facts.
+#[must_use]
+pub fn fact(name: &str, value: &Markup) -> Markup {
+    html! { div { dt { (name) } dd { (value) } } }
+}
+
 /// A word for where something stands, in its colour.
 #[must_use]
 pub fn state(word: &str) -> Markup {
     let kind = match word {
-        "completed" | "allowed" | "returned" | "allow" => "good",
-        "failed" | "declined" | "block" => "bad",
-        "waiting_approval" | "open" | "parked" | "ask" => "wait",
-        "running" | "called" => "busy",
+        "completed" | "allowed" | "returned" | "allow" | "active" => "good",
+        "failed" | "declined" | "block" | "refused" | "backing_off" => "bad",
+        "waiting_approval" | "open" | "parked" | "ask" | "paused" => "wait",
+        "running" | "called" | "starting" | "stopping" | "restarting" | "due" => "busy",
         _ => "past",
     };
     html! { span class={ "state " (kind) } { (word.replace('_', " ")) } }

@@ -1,10 +1,11 @@
 //! One run: its outcome, its timeline, its program, its calls, its lines.
 
-use super::frame::{hidden, state};
+use super::frame::{fact, hidden, state};
 use super::program::{Mark, listing};
 use super::timeline::{Timeline, markup};
 use super::{text, time};
 use maud::{Markup, html};
+use serde::Deserialize;
 
 /// A dispatch as the table shows it.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ pub struct Call {
 }
 
 /// A line that the program logged.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Line {
     /// `debug`, `log`, `info`, `warn` or `error`.
     pub level: String,
@@ -232,16 +233,15 @@ fn outcome(page: &Page<'_>) -> Markup {
 fn facts(page: &Page<'_>) -> Markup {
     let timeline = page.timeline;
     let (compute_ms, tools_ms) = page.spent;
-    let fact = |name: &str, value: Markup| html! { div { dt { (name) } dd { (value) } } };
     html! {
         dl.facts {
-            (fact("began", time::moment(timeline.from)))
-            (fact("took", html! { (time::span(timeline.to.saturating_sub(timeline.from))) }))
-            (fact("on its own", html! { (time::span(compute_ms)) }))
-            (fact("with calls in flight", html! { (time::span(tools_ms)) }))
-            @if !timeline.questions.is_empty() { (fact("people", html! { (time::span(timeline.people_ms())) })) }
-            (fact("attempts", html! { (timeline.attempts.len()) }))
-            (fact("budget", html! { (time::span(timeline.budget_ms)) }))
+            (fact("began", &time::moment(timeline.from)))
+            (fact("took", &html! { (time::span(timeline.to.saturating_sub(timeline.from))) }))
+            (fact("on its own", &html! { (time::span(compute_ms)) }))
+            (fact("with calls in flight", &html! { (time::span(tools_ms)) }))
+            @if !timeline.questions.is_empty() { (fact("people", &html! { (time::span(timeline.people_ms())) })) }
+            (fact("attempts", &html! { (timeline.attempts.len()) }))
+            (fact("budget", &html! { (time::span(timeline.budget_ms)) }))
         }
         br;
     }
@@ -266,7 +266,9 @@ fn program(page: &Page<'_>) -> Markup {
     }
 }
 
-fn logs(lines: &[Line]) -> Markup {
+/// The lines that a run logged.
+#[must_use]
+pub fn logs(lines: &[Line]) -> Markup {
     html! {
         @if lines.is_empty() { p.hint { "It logged nothing." } } @else {
             pre.logs tabindex="0" aria-label="Logs" {

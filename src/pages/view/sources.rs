@@ -1,17 +1,10 @@
 //! Sources and secrets: what is connected, and with what. A secret's value is never shown.
 
 use super::frame::hidden;
+use super::told::{number, word};
 use super::{text, time};
 use maud::{Markup, html};
 use serde_json::Value;
-
-fn word<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn number(value: &Value, name: &str) -> Option<u64> {
-    value.get(name).and_then(Value::as_u64)
-}
 
 /// Where a source stands, in the words of runs.
 fn standing(source: &Value) -> Markup {

@@ -21,6 +21,10 @@ pub struct Token {
     pub revoked_at: Option<u64>,
     /// When it was last used.
     pub last_used_at: Option<u64>,
+    /// Whom of Cloudflare Access it is bound to.
+    pub email: Option<String>,
+    /// Whose it is.
+    pub principal: String,
 }
 
 /// The page.
@@ -98,7 +102,9 @@ fn table(page: &Page<'_>, tokens: &[Token]) -> Markup {
                 tbody {
                     @for token in tokens {
                         tr {
-                            td { (text::plain(&token.label)) br; code.hint { (token.id) } }
+                            td { (text::plain(&token.label)) br; code.hint { (token.id) }
+                                @if let Some(email) = &token.email { br; span.hint { (text::plain(email)) ", " (text::plain(&token.principal)) } }
+                            }
                             td { (text::plain(&token.scopes)) }
                             td { (time::moment(token.created_at)) }
                             td { @match token.last_used_at { Some(at) => { (time::moment(at)) }, None => { "never" } } }
@@ -138,6 +144,9 @@ fn form(page: &Page<'_>) -> Markup {
                     label for="principal" { "Principal" }
                     input #principal name="principal" maxlength="64" placeholder="admin" spellcheck="false" aria-describedby="principal-about";
                     p.hint #principal-about { "Whose runs it is for. Nobody sees another principal's." }
+                    label for="email" { "E-mail at Cloudflare Access" }
+                    input #email name="email" type="email" maxlength="254" spellcheck="false" aria-describedby="email-about";
+                    p.hint #email-about { "May stay empty. Whoever Cloudflare Access says has it is signed in by this token." }
                 }
                 fieldset {
                     legend { "Scopes" }
