@@ -7,6 +7,13 @@ use crate::signing::SigningKey;
 use crate::store::permits::Permits;
 use crate::tools::egress::HostRules;
 use crate::tools::secret::Keyring;
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+thread_local! {
+    /// Read once an isolate: its variables are those of its version of the worker, for good.
+    static KEPT: OnceCell<Rc<Config>> = const { OnceCell::new() };
+}
 
 /// A day: as long as a client that queues its work offline goes on trying.
 const LEDGER_RETENTION_MS: u64 = 86_400_000;
@@ -91,8 +98,12 @@ impl Config {
     /// # Errors
     ///
     /// `configuration_invalid`, naming the variable, what is wrong and the right form.
-    pub fn of(env: &worker::Env) -> Result<Self, Fault> {
-        Self::read(|name| env.var(name).ok().map(|value| value.to_string()))
+    pub fn of(env: &worker::Env) -> Result<Rc<Self>, Fault> {
+        if let Some(kept) = KEPT.with(|kept| kept.get().cloned()) {
+            return Ok(kept);
+        }
+        let read = Rc::new(Self::read(|name| env.var(name).ok().map(|value| value.to_string()))?);
+        Ok(KEPT.with(|kept| Rc::clone(kept.get_or_init(|| read))))
     }
 
     /// Reads the configuration from a lookup of variables. An empty value counts as absent.

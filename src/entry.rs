@@ -14,7 +14,7 @@ use crate::platform::loader::Loader;
 use crate::platform::workflows::{Step, Workflows};
 use crate::report;
 use crate::report::config::SentryConfig;
-use crate::report::desk::{Circumstances, Desk};
+use crate::report::desk::{self, Circumstances, Desk};
 use crate::runs;
 use crate::sandbox::dynamic_worker::DynamicWorker;
 use crate::sandbox::isolate::Isolate;
@@ -26,6 +26,7 @@ use crate::tools::source::Later;
 use crate::tools::{Caller, Tools, connect, vault};
 use crate::workflows;
 use crate::workflows::program::Maker;
+use futures_util::FutureExt as _;
 use js_sys::Reflect;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -40,19 +41,18 @@ fn start() {
 /// Answers HTTP.
 #[event(fetch)]
 async fn fetch(req: Request, env: Env, ctx: Context) -> worker::Result<Response> {
-    let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
-    let sentry = match SentryConfig::read(variable) {
+    let sentry = match desk::sentry(&env) {
         Ok(config) => config,
         // Whether the deploy arrived is told whatever its variables say.
-        Err(_) if req.path() == "/health" => SentryConfig::off(),
+        Err(_) if req.path() == "/health" => Rc::new(SentryConfig::off()),
         Err(invalid) => return api::refusal(&invalid.into()),
     };
     report::panic::aim(&sentry);
-    if let Some(response) = report::probe::answer(&req, &sentry, &ctx).await {
+    if let Some(response) = report::probe::answer(&req, &sentry, &ctx).boxed_local().await {
         return response;
     }
     if report::tunnel::route(&req.path()).is_some() {
-        return report::tunnel::answer::answer(req, &sentry, &ctx).await;
+        return report::tunnel::answer::answer(req, &sentry, &ctx).boxed_local().await;
     }
     api::answer(req, env, ctx).await
 }
@@ -71,7 +71,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
     let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
     let swept = async {
         let db = Rc::new(Db::of(&env)?);
-        let config = Rc::new(Config::of(&env)?);
+        let config = Config::of(&env)?;
         let retention_ms = config.ledger_retention_ms;
         runs::sweep(&db, &desk).await?;
         pages::forget(&db).await?;
@@ -138,7 +138,7 @@ pub async fn run_workflow(this: JsValue, id: String, step: JsValue) -> Result<Js
     let ctx = Rc::new(ctx);
     let desk = Rc::new(Desk::of(&env, Rc::clone(&ctx)));
     let hands = || -> Result<Hands, Fault> {
-        let (db, config) = (Rc::new(Db::of(&env)?), Rc::new(Config::of(&env)?));
+        let (db, config) = (Rc::new(Db::of(&env)?), Config::of(&env)?);
         let (ctx, desk, engine) = (Rc::clone(&ctx), Rc::clone(&desk), Workflows::of(&env).ok());
         Ok(Hands { ctx, db, config, desk, engine })
     };
@@ -170,7 +170,7 @@ async fn make_attempt(
 ) -> Result<String, Fault> {
     let order: Order = serde_json::from_str(order)
         .map_err(|error| Fault::internal("none", format!("the order cannot be read: {error}")))?;
-    let config = Rc::new(Config::of(env)?);
+    let config = Config::of(env)?;
     let db = Rc::new(Db::of(env)?);
     let caller = Caller {
         principal: order.principal.clone(),

@@ -22,6 +22,7 @@ use crate::store::permits;
 use crate::store::runs::{self as table, Cursor, Row};
 use crate::store::{approvals, dispatches, followed, journal};
 use crate::tools;
+use futures_util::FutureExt as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -163,7 +164,7 @@ pub async fn start(
                 "The sandbox of this run is gone: its request was lost.",
             )
             .caused_by(thrown.to_string());
-            return end_lost(db, desk, &order.run_id, order.fence, fault, None).await;
+            return end_lost(db, desk, &order.run_id, order.fence, fault, None).boxed_local().await;
         }
     };
     unpacked(answer)
@@ -501,7 +502,8 @@ pub(crate) async fn end_lost(
         let until = now.saturating_add(rollback::KEPT_MS);
         statements.push(journal::keep(id, writes_as, until));
     } else {
-        statements.extend(journal::forget(id, writes_as));
+        statements.push(journal::forget_entries(id, writes_as));
+        statements.push(journal::forget_recording(id, writes_as));
     }
     statements.extend(table::end(&table::Ending {
         id,
@@ -510,6 +512,7 @@ pub(crate) async fn end_lost(
         error: Some((fault.code.entry().code, &kind)),
         ended_at: now,
         response: &response,
+        logged: true,
     }));
     let ended = statements.len().saturating_sub(1);
     if taken_at.is_some() {

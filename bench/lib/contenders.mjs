@@ -21,7 +21,7 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
  * @property {number} [d1Ms]
  *
  * @typedef {(one: import("../cases.mjs").Case) => Promise<Answer>} Ask
- * @typedef {"holdfast" | "holdfast without its guard" | "codemode" | "floor"} Name
+ * @typedef {"holdfast" | "holdfast without its guard" | "codemode" | "floor" | "storing"} Name
  */
 
 /**
@@ -85,7 +85,7 @@ export async function startContenders({ instrumented = true, keepWasm = false } 
     neighbours: [
       { name: "tools", main: "bench/workers/tools.js", binding: "TOOLS" },
       {
-        ...{ name: "peers", main: "bench/workers/peers.js", loader: true },
+        ...{ name: "peers", main: "bench/workers/peers.js", loader: true, database: true },
         services: { TOOLS: "tools" },
         flags: ["nodejs_compat"],
       },
@@ -112,6 +112,7 @@ export async function startContenders({ instrumented = true, keepWasm = false } 
         ? undefined
         : { run: codemode, mcp: codemodeMcp, warm: undefined, parks: undefined }[kind],
     floor: ({ kind = "run" }) => (kind === "run" || kind === "warm" ? floor : undefined),
+    storing: ({ kind = "run" }) => (kind === "run" || kind === "warm" ? storing : undefined),
   };
 
   /**
@@ -177,6 +178,12 @@ export async function startContenders({ instrumented = true, keepWasm = false } 
   async function floor({ body, kind }) {
     const program = `async (call, look) => {\n${body}\n}`;
     return read(await send(`${peers}/${kind === "warm" ? "warm" : "floor"}`, program, {}));
+  }
+
+  /** @type {Ask} */
+  async function storing({ body, kind }) {
+    const program = `async (call, look) => {\n${body}\n}`;
+    return read(await send(`${peers}/${kind === "warm" ? "warm-stores" : "stores"}`, program, {}));
   }
 
   const pid = children().findLast((one) => !before.has(one) && nameOf(one) === "workerd") ?? "";

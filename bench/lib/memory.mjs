@@ -11,12 +11,14 @@ const MANY = 1_000;
 /** After it the collector has had its chance, as it has between two requests of a quiet worker. */
 const REST_MS = 1_500;
 
-/** @type {{ name: string, who: "holdfast" | "floor", kind: "run" | "warm" }[]} */
+/** @type {{ name: string, who: "holdfast" | "floor" | "storing", kind: "run" | "warm" }[]} */
 const KINDS = [
   { name: "Holdfast, a program each", who: "holdfast", kind: "run" },
   { name: "the floor, a program each", who: "floor", kind: "run" },
+  { name: "the floor, storing, a program each", who: "storing", kind: "run" },
   { name: "Holdfast, a warm package", who: "holdfast", kind: "warm" },
   { name: "the floor, one warm worker", who: "floor", kind: "warm" },
+  { name: "the floor, storing, one warm worker", who: "storing", kind: "warm" },
 ];
 
 /**

@@ -6,12 +6,17 @@ const COLUMNS = [
   ["holdfast", 10],
   ["in D1", 8],
   ["floor", 9],
+  ["storing", 9],
   ["codemode", 10],
   ["÷ floor", 9],
   ["÷ floor*", 10],
+  ["÷ storing", 11],
   ["÷ codemode", 12],
   ["÷ codemode*", 13],
 ];
+
+const cells = (/** @type {string[]} */ texts) =>
+  texts.map((text, i) => text.padStart(Number(COLUMNS[i]?.[1]))).join("");
 
 /** @param {Report} report */
 export function table({ at, machine, build, rows, keepingWasm, sizes, starts, memory }) {
@@ -27,8 +32,6 @@ export function table({ at, machine, build, rows, keepingWasm, sizes, starts, me
     "",
     "".padEnd(width) + COLUMNS.map(([name, wide]) => String(name).padStart(Number(wide))).join(""),
   ];
-  const cells = (/** @type {string[]} */ texts) =>
-    texts.map((text, i) => text.padStart(Number(COLUMNS[i]?.[1]))).join("");
   const listed = [
     ...rows,
     ...(keepingWasm ?? []).map((/** @type {any} */ row) => ({
@@ -37,7 +40,7 @@ export function table({ at, machine, build, rows, keepingWasm, sizes, starts, me
     })),
   ];
   for (const { name, figures } of listed) {
-    const { holdfast, floor, codemode } = figures;
+    const { holdfast, floor, storing, codemode } = figures;
     const own = holdfast.d1Ms === undefined ? undefined : holdfast.medianMs - holdfast.d1Ms;
     lines.push(
       name.padEnd(width) +
@@ -45,9 +48,11 @@ export function table({ at, machine, build, rows, keepingWasm, sizes, starts, me
           ms(holdfast.medianMs),
           ms(holdfast.d1Ms),
           ms(floor?.medianMs),
+          ms(storing?.medianMs),
           ms(codemode?.medianMs),
           ratio(holdfast.medianMs, floor?.medianMs),
           ratio(own, floor?.medianMs),
+          ratio(holdfast.medianMs, storing?.medianMs),
           ratio(holdfast.medianMs, codemode?.medianMs),
           ratio(own, codemode?.medianMs),
         ]),
@@ -56,9 +61,11 @@ export function table({ at, machine, build, rows, keepingWasm, sizes, starts, me
           ms(holdfast.minMs),
           "",
           ms(floor?.minMs),
+          ms(storing?.minMs),
           ms(codemode?.minMs),
           ratio(holdfast.minMs, floor?.minMs),
           "",
+          ratio(holdfast.minMs, storing?.minMs),
           ratio(holdfast.minMs, codemode?.minMs),
           "",
         ]),
@@ -67,19 +74,28 @@ export function table({ at, machine, build, rows, keepingWasm, sizes, starts, me
           ms(holdfast.cpuMs),
           "",
           ms(floor?.cpuMs),
+          ms(storing?.cpuMs),
           ms(codemode?.cpuMs),
           ratio(holdfast.cpuMs, floor?.cpuMs),
           "",
+          ratio(holdfast.cpuMs, storing?.cpuMs),
           ratio(holdfast.cpuMs, codemode?.cpuMs),
         ]),
       "  99th percentile".padEnd(width) +
-        cells([ms(holdfast.p99Ms), "", ms(floor?.p99Ms), ms(codemode?.p99Ms)]),
+        cells([ms(holdfast.p99Ms), "", ms(floor?.p99Ms), ms(storing?.p99Ms), ms(codemode?.p99Ms)]),
     );
     const unguarded = figures["holdfast without its guard"];
     if (unguarded) {
       lines.push(
         "  with the guard off".padEnd(width) +
-          cells([ms(unguarded.medianMs), "", "", "", ratio(unguarded.medianMs, floor?.medianMs)]),
+          cells([
+            ms(unguarded.medianMs),
+            "",
+            "",
+            "",
+            "",
+            ratio(unguarded.medianMs, floor?.medianMs),
+          ]),
       );
     }
   }
@@ -135,11 +151,19 @@ function dispatches(rows, width) {
     const none = of("an empty program");
     if (!none || !hundred) return [];
     const each = (/** @type {string} */ who) => (hundred[who].cpuMs - none[who].cpuMs) / 100;
-    const [holdfast, floor, codemode] = [each("holdfast"), each("floor"), each("codemode")];
+    const holdfast = each("holdfast");
+    const [floor, storing, codemode] = [each("floor"), each("storing"), each("codemode")];
+    const two = (/** @type {number} */ value) => value.toFixed(2);
     return [
-      `${`${what}, processor time`.padEnd(width)}${holdfast.toFixed(2).padStart(10)}${"".padStart(8)}` +
-        `${floor.toFixed(2).padStart(9)}${codemode.toFixed(2).padStart(10)}` +
-        `${(holdfast / floor).toFixed(2).padStart(9)}${"".padStart(10)}${(holdfast / codemode).toFixed(2).padStart(12)}`,
+      `${what}, processor time`.padEnd(width) +
+        cells(
+          [two(holdfast), "", two(floor), two(storing), two(codemode)].concat(
+            two(holdfast / floor),
+            "",
+            two(holdfast / storing),
+            two(holdfast / codemode),
+          ),
+        ),
     ];
   }
 }

@@ -1,9 +1,29 @@
 //! `/v1/approvals`: what waits for a person, and the person's decision; and going on with a run.
 
-use super::{App, auth, body, json_text, streaming};
+use super::{App, allow, auth, body, json_text, nothing_at, streaming};
 use crate::approvals::{self, Decide};
 use crate::error::Fault;
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
+
+/// What `/v1/approvals` answers to; `rest` are the parts of the path after it.
+///
+/// # Errors
+///
+/// As the resource.
+pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
+    match rest {
+        [] => {
+            allow(&req, &[Method::Get])?;
+            list(app, &req).await
+        }
+        [id] if req.method() == Method::Post => decide(app, req, id).await,
+        [id] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            get(app, &req, id).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
+}
 
 /// `GET /v1/approvals?state=open`.
 ///

@@ -23,6 +23,7 @@ use crate::schedules::{self, Begun};
 use crate::store::sources as table;
 use crate::store::{policies, states};
 use crate::tools;
+use futures_util::FutureExt as _;
 use worker::{Headers, Request, Response};
 
 /// Answers one request.
@@ -74,7 +75,7 @@ pub async fn answer(app: &App, mut req: Request) -> Result<Response, Fault> {
     };
     match admitted.read(&body) {
         Read::Answer(answer) => respond(answer),
-        Read::List(list) => respond(list.answer(&guide(app, &principal.name).await?)),
+        Read::List(list) => respond(list.answer(&guide(app, &principal.name).boxed_local().await?)),
         Read::Call(call) => {
             let asker = Asker::of(states, &call);
             run_tool(app, &principal, *call, asker, super::origin(&req)).await
@@ -123,7 +124,7 @@ async fn run_tool(
         return respond(call.reply.missing_scope(&scope));
     }
     if let Some(returned) = call.returned {
-        return go_on(app, principal, returned, asker, call.reply).await;
+        return go_on(app, principal, returned, asker, call.reply).boxed_local().await;
     }
     match call.tool {
         Tool::Execute(execute) => {
@@ -150,7 +151,7 @@ async fn run_tool(
             let Some(Ok(target)) = target else {
                 return Err(internal("an invocation without a target"));
             };
-            match invocation(app, &principal.name, &target, invoke).await {
+            match invocation(app, &principal.name, &target, invoke).boxed_local().await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
@@ -163,20 +164,23 @@ async fn run_tool(
         }
         Tool::RunRollback(undo) => {
             let (db, config, name) = (&app.db, &app.config, &principal.name);
-            match rollback::order(db, config, name, &undo.run_id, now_ms()).await {
+            let order = rollback::order(db, config, name, &undo.run_id, now_ms());
+            match order.boxed_local().await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
         Tool::ScheduleChange(ScheduleChange { name, change: Change::Run }) => {
-            match schedules::run_now(&app.hands(), &principal.name, &name, &origin).await {
+            let hands = app.hands();
+            let begun = schedules::run_now(&hands, &principal.name, &name, &origin);
+            match begun.boxed_local().await {
                 Ok(Begun::Run(order)) => open(app, *order, asker, call.reply).await,
                 Ok(Begun::Workflow(text)) => respond(call.reply.answer(&look(text))),
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
         tool => {
-            let came = mcp_answers::of(app, principal, tool, &origin).await;
+            let came = mcp_answers::of(app, principal, tool, &origin).boxed_local().await;
             respond(call.reply.answer(&came.and_then(look)))
         }
     }

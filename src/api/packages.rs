@@ -6,6 +6,7 @@ use crate::error::{Code, Fault};
 use crate::packages::{self, Invocation, PackageRequest, Target};
 use crate::platform::clock::now_ms;
 use crate::run::surface::Surface;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use worker::{Method, Request, Response};
 
@@ -18,20 +19,23 @@ pub async fn route(app: &App, req: Request, segments: &[&str]) -> Result<Respons
     match segments {
         [] => {
             allow(&req, &[Method::Get])?;
-            list(app, &req).await
+            list(app, &req).boxed_local()
         }
         [name] => {
             allow(&req, &[Method::Get, Method::Put, Method::Delete])?;
-            one(app, req, name).await
+            one(app, req, name).boxed_local()
         }
-        [name, "versions"] if req.method() == Method::Get => versions(app, &req, name).await,
-        [name, "version"] if req.method() == Method::Put => point(app, req, name).await,
+        [name, "versions"] if req.method() == Method::Get => {
+            versions(app, &req, name).boxed_local()
+        }
+        [name, "version"] if req.method() == Method::Put => point(app, req, name).boxed_local(),
         [name, export] => {
             allow(&req, &[Method::Post])?;
-            invoke(app, req, name, export).await
+            invoke(app, req, name, export).boxed_local()
         }
-        _ => Err(nothing_at(&req.path())),
+        _ => return Err(nothing_at(&req.path())),
     }
+    .await
 }
 
 /// `PUT`, `GET` and `DELETE /v1/packages/:name`.

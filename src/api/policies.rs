@@ -1,6 +1,6 @@
 //! `/v1/policies`: the rules that say of each call whether it is made, and a dry run of them.
 
-use super::{App, allow, auth, body, json_text};
+use super::{App, allow, auth, body, json_text, nothing_at};
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
@@ -34,6 +34,22 @@ struct Trial {
     arguments: Value,
     /// Rules in place of the principal's own, to see what they would do.
     rules: Option<Vec<Rule>>,
+}
+
+/// What `/v1/policies` answers to; `rest` are the parts of the path after it.
+///
+/// # Errors
+///
+/// As the resource.
+pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
+    match rest {
+        [] => list(app, req).await,
+        ["test"] => {
+            allow(&req, &[Method::Post])?;
+            test(app, req).await
+        }
+        _ => Err(nothing_at(&req.path())),
+    }
 }
 
 /// `/v1/policies`: the lists.

@@ -1,11 +1,37 @@
 //! `/v1/runs`: run a program, look one up, list them, end one.
 
-use super::{App, auth, body, json_text, ledger, streaming};
+use super::{App, allow, auth, body, json_text, ledger, nothing_at, streaming};
 use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::run::surface::Surface;
 use crate::runs::{self, Page, RunRequest};
-use worker::{Request, Response};
+use futures_util::FutureExt as _;
+use worker::{Method, Request, Response};
+
+/// What `/v1/runs` answers to; `rest` are the parts of the path after it.
+///
+/// # Errors
+///
+/// As the resource.
+pub async fn route(app: &App, req: Request, rest: &[&str]) -> Result<Response, Fault> {
+    match rest {
+        [] if req.method() == Method::Post => create(app, req).boxed_local(),
+        [] => {
+            allow(&req, &[Method::Get, Method::Post])?;
+            list(app, req).boxed_local()
+        }
+        [id] => {
+            allow(&req, &[Method::Get])?;
+            get(app, req, id).boxed_local()
+        }
+        [id, "cancel"] => {
+            allow(&req, &[Method::Post])?;
+            cancel(app, req, id).boxed_local()
+        }
+        _ => return Err(nothing_at(&req.path())),
+    }
+    .await
+}
 
 /// `POST /v1/runs?hold=`: runs a program and answers its end. Open after a second, the answer is
 /// streamed; a hang-up cancels the run.
@@ -32,8 +58,8 @@ pub async fn create(app: &App, mut req: Request) -> Result<Response, Fault> {
 /// # Errors
 ///
 /// No such run of this principal; the database.
-pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
-    let principal = auth::require(app, req, "runs").await?;
+pub async fn get(app: &App, req: Request, id: &str) -> Result<Response, Fault> {
+    let principal = auth::require(app, &req, "runs").await?;
     json_text(runs::get(&app.db, &app.desk, &principal.name, id).await?, 200)
 }
 
@@ -42,8 +68,8 @@ pub async fn get(app: &App, req: &Request, id: &str) -> Result<Response, Fault> 
 /// # Errors
 ///
 /// As [`get`].
-pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Fault> {
-    let principal = auth::require(app, req, "execute").await?;
+pub async fn cancel(app: &App, req: Request, id: &str) -> Result<Response, Fault> {
+    let principal = auth::require(app, &req, "execute").await?;
     let ended = runs::cancel(&app.db, &app.desk, &principal.name, id).await?;
     // Whoever waited for it goes on.
     app.hands().take_up_later(id);
@@ -55,9 +81,9 @@ pub async fn cancel(app: &App, req: &Request, id: &str) -> Result<Response, Faul
 /// # Errors
 ///
 /// A bad page; the database.
-pub async fn list(app: &App, req: &Request) -> Result<Response, Fault> {
-    let principal = auth::require(app, req, "runs").await?;
-    let pairs = page_of(req)?;
+pub async fn list(app: &App, req: Request) -> Result<Response, Fault> {
+    let principal = auth::require(app, &req, "runs").await?;
+    let pairs = page_of(&req)?;
     json_text(runs::list(&app.db, &principal.name, &Page::of(&pairs)?).await?, 200)
 }
 

@@ -30,7 +30,7 @@ use crate::store::{approvals, attempts, followed, policies, runs};
 use crate::tools::policy::Policy;
 use crate::tools::{Came, Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
-use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture, join};
+use futures_util::future::{AbortHandle, Fuse, FutureExt as _, LocalBoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use futures_util::{pin_mut, select_biased};
 use serde_json::json;
@@ -76,22 +76,22 @@ pub async fn run<S: Sandbox>(
     let program = Program::of(&order, &options);
     let left = caller_left(aborted).boxed_local().fuse();
     let fresh = if order.resumes { None } else { Some(Memory::fresh(&order)?) };
-    let begun = async {
-        match &fresh {
-            None => Ok(permit::Waited::Begun { at: now_ms(), left }),
-            Some(memory) => permit::wait(&db, &order, &memory.seed, config, left).await,
+    let begun = match &fresh {
+        None => {
+            let policy = policies::of(&db, &order.principal).boxed_local().await;
+            permit::Waited::Begun { at: now_ms(), policy, left }
         }
+        Some(memory) => permit::wait(&db, &order, &memory.seed, config, left).await?,
     };
-    let (begun, policy) = join(begun, policies::of(&db, &order.principal)).await;
-    let (begun_at, left) = match begun? {
-        permit::Waited::Begun { at, left } => (at, left),
+    let (begun_at, policy, left) = match begun {
+        permit::Waited::Begun { at, policy, left } => (at, policy, left),
         permit::Waited::Left(why) => {
             return Err(Fault::new(Code::Cancelled, format!("The run was cancelled: {why}.")));
         }
     };
     let memory = match fresh {
         Some(memory) => memory,
-        None => Memory::recall(&db, &order).await?,
+        None => Memory::recall(&db, &order).boxed_local().await?,
     };
     let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
     let (policy, unread) = match policy {
@@ -152,6 +152,7 @@ struct Attempt {
     tools: Rc<Tools>,
     recorder: Recorder,
     run: Run,
+    began_at: u64,
     record: Record,
     seed: String,
     policy: Rc<Policy>,
@@ -190,7 +191,8 @@ impl Attempt {
         };
         recorder.resume_at(seq);
         tools.recall(&journal);
-        recorder.push([attempts::began(&order.run_id, order.fence, now, order.limits.ceiling_ms)]);
+        let ceiling_ms = order.limits.ceiling_ms;
+        recorder.begin(attempts::began(&order.run_id, order.fence, now, ceiling_ms));
         let mut people = People::default();
         people.hear(&approvals, &order.origin);
         Self {
@@ -200,6 +202,7 @@ impl Attempt {
             tools: Rc::new(tools),
             recorder,
             run,
+            began_at: now,
             seed,
             policy,
             people,

@@ -97,6 +97,12 @@ impl People {
         }
     }
 
+    /// Whether anybody was ever asked.
+    #[must_use]
+    pub fn were_asked(&self) -> bool {
+        !self.open.is_empty() || !self.decisions.is_empty()
+    }
+
     /// Whether anybody may still decide.
     #[must_use]
     pub fn are_asked(&self) -> bool {

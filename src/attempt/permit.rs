@@ -8,10 +8,12 @@ use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::sandbox::NUMBERING;
-use crate::store::db::{Db, Statement};
+use crate::store::db::{Db, Statement, StoreError};
 use crate::store::journal::{self, Recording};
 use crate::store::permits::{self, Asked};
+use crate::store::policies;
 use crate::store::runs::Beginning;
+use crate::tools::policy::Policy;
 use futures_util::future::{Fuse, FutureExt as _, LocalBoxFuture};
 use futures_util::{pin_mut, select_biased};
 
@@ -28,6 +30,8 @@ pub enum Waited {
     Begun {
         /// When.
         at: u64,
+        /// The principal's rules, as they were then.
+        policy: Result<Policy, StoreError>,
         /// To go on listening to.
         left: Left,
     },
@@ -55,7 +59,7 @@ pub async fn wait(
     order: &Order,
     seed: &str,
     config: &Config,
-    mut left: Left,
+    left: Left,
 ) -> Result<Waited, Fault> {
     let asked_at = now_ms();
     let request = order.kept().unwrap_or_default();
@@ -67,10 +71,21 @@ pub async fn wait(
         request: &request,
     });
     match ask(db, order, &record, config, None).await? {
-        Asked::Granted => return Ok(Waited::Begun { at: now_ms(), left }),
-        Asked::Taken => return Err(taken(order)),
-        Asked::Full => {}
+        (Asked::Granted, policy) => return Ok(Waited::Begun { at: now_ms(), policy, left }),
+        (Asked::Taken, _) => return Err(taken(order)),
+        (Asked::Full, _) => {}
     }
+    wait_in_line(db, order, &record, config, left, asked_at).boxed_local().await
+}
+
+async fn wait_in_line(
+    db: &Db,
+    order: &Order,
+    record: &Statement,
+    config: &Config,
+    mut left: Left,
+    asked_at: u64,
+) -> Result<Waited, Fault> {
     if !permits::join(db, &order.run_id, &order.principal, &config.permits, asked_at).await? {
         let at_work = permits::at_work(db, &order.principal, asked_at).await?;
         return Err(full(at_work, config.permits.line));
@@ -86,13 +101,13 @@ pub async fn wait(
             () = pause => {}
         }
         let now = now_ms();
-        match ask(db, order, &record, config, Some(asked_at)).await? {
-            Asked::Granted => return Ok(Waited::Begun { at: now_ms(), left }),
-            Asked::Taken => {
+        match ask(db, order, record, config, Some(asked_at)).await? {
+            (Asked::Granted, policy) => return Ok(Waited::Begun { at: now_ms(), policy, left }),
+            (Asked::Taken, _) => {
                 leave(db, order).await;
                 return Err(taken(order));
             }
-            Asked::Full => {}
+            (Asked::Full, _) => {}
         }
         if now.saturating_sub(asked_at) >= config.permit_wait_ms {
             leave(db, order).await;
@@ -108,7 +123,7 @@ async fn ask(
     record: &Statement,
     config: &Config,
     joined_at: Option<u64>,
-) -> Result<Asked, Fault> {
+) -> Result<(Asked, Result<Policy, StoreError>), Fault> {
     let beginning = Beginning {
         id: &order.run_id,
         principal: &order.principal,
@@ -123,7 +138,10 @@ async fn ask(
         now: now_ms(),
     };
     let claim = order.claim.as_ref();
-    Ok(permits::ask(db, &beginning, record, claim, &config.permits, joined_at).await?)
+    let rules = policies::lists(&order.principal);
+    let asked = permits::ask(db, &beginning, record, claim, &config.permits, joined_at, rules);
+    let (asked, rules) = asked.await?;
+    Ok((asked, policies::in_rows(&rules)))
 }
 
 /// Another run answers the key; `crate::ledger` looks which.

@@ -3,12 +3,15 @@
 //! Statements are queued in order and sent in batches, one batch at a time, so that the stored
 //! part is always a beginning of the one true history. Reads never wait for it: what they queue is
 //! gathered for a moment, so that many of them are one batch. Effects, and the end of the run, wait
-//! until everything before them is stored. The entries of the journal that wait
+//! until everything before them is stored. The answer of an effect waits a little for the next call,
+//! whose batch then takes it along: a way to the database for each effect, and not two. The rows of
+//! calls that wait together are one statement. The entries of the journal that wait
 //! together are written as one text. When its rows change nothing, another attempt has the fence:
 //! then nothing further is written, and whoever waits for it never goes on.
 
 use crate::platform::clock::now_ms;
 use crate::store::db::{Db, Statement, StoreError};
+use crate::store::dispatches::{self, Called, Ended};
 use crate::store::journal;
 use futures_channel::oneshot;
 use std::cell::RefCell;
@@ -25,13 +28,22 @@ const MAX_BATCH_BYTES: usize = 4_000_000;
 /// little against the lease of an attempt that may die before it is written.
 const GATHER_MS: u64 = 50;
 
+/// How long the answer of an effect is gathered, in milliseconds: longer than a program needs that makes
+/// its next call at once, and shorter than the write. Who dies in between does not know of the answer,
+/// as who dies in the write.
+const GATHER_ANSWER_MS: u64 = 3;
+
+/// How long the row of an attempt that has nothing else to write is gathered, in milliseconds: most are
+/// over by then, and their end writes the row.
+const GATHER_BEGINNING_MS: u64 = 1_000;
+
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Item>,
-    /// When the oldest of what waits was queued.
-    since: u64,
-    /// Somebody waits for what is queued, or is about to.
-    hurried: bool,
+    /// When what waits is to be written.
+    due: u64,
+    /// The first of what waits is the attempt's own row.
+    begins: bool,
     /// The next row of the journal.
     seq: u64,
     /// How many items were ever queued, and how many of them are stored.
@@ -46,6 +58,10 @@ struct Queue {
 #[derive(Debug)]
 enum Item {
     Statement(Statement),
+    /// The row of a call, which may be over.
+    Called(Called, Option<Ended>),
+    /// The end of a call whose row is written.
+    Ended(Ended),
     /// An entry of the journal, one line without its end.
     Entry(String),
 }
@@ -54,6 +70,10 @@ impl Item {
     fn weight(&self) -> usize {
         match self {
             Self::Statement(statement) => statement.weight(),
+            Self::Called(called, ended) => {
+                called.weight().saturating_add(ended.as_ref().map_or(0, Ended::weight))
+            }
+            Self::Ended(ended) => ended.weight(),
             Self::Entry(line) => line.len(),
         }
     }
@@ -89,31 +109,67 @@ impl Recorder {
         self.queue.borrow_mut().seq = seq;
     }
 
+    /// Queues the attempt's own row, the first of all.
+    pub fn begin(&self, row: Statement) {
+        self.queue(Item::Statement(row), GATHER_BEGINNING_MS);
+        self.queue.borrow_mut().begins = true;
+    }
+
     /// Queues statements, in order.
     pub fn push(&self, statements: impl IntoIterator<Item = Statement>) {
-        self.queue_all(statements.into_iter().map(Item::Statement));
+        for statement in statements {
+            self.queue(Item::Statement(statement), GATHER_MS);
+        }
+    }
+
+    /// Queues the row of a call that is made.
+    pub fn called(&self, called: Called) {
+        self.queue(Item::Called(called, None), GATHER_MS);
+    }
+
+    /// Queues the end of a call, with its row where that still waits.
+    pub fn ended(&self, over: Ended) {
+        let mut queue = self.queue.borrow_mut();
+        let row = queue.waiting.iter_mut().rev().find_map(|item| match item {
+            Item::Called(called, ended) if called.n() == over.n() => Some(ended),
+            _ => None,
+        });
+        if let Some(ended) = row {
+            *ended = Some(over);
+        } else {
+            drop(queue);
+            self.queue(Item::Ended(over), GATHER_MS);
+        }
     }
 
     /// Queues entries of the journal, one line each.
     pub fn append(&self, lines: impl IntoIterator<Item = String>) {
-        self.queue_all(lines.into_iter().map(Item::Entry));
+        for line in lines {
+            self.queue(Item::Entry(line), GATHER_MS);
+        }
     }
 
-    fn queue_all(&self, items: impl Iterator<Item = Item>) {
+    fn queue(&self, item: Item, gather_ms: u64) {
+        self.hurry_in(gather_ms);
         let mut queue = self.queue.borrow_mut();
-        let now = now_ms();
-        for item in items {
-            if queue.waiting.is_empty() {
-                queue.since = now;
-            }
-            queue.waiting.push_back(item);
-            queue.queued = queue.queued.saturating_add(1);
-        }
+        queue.waiting.push_back(item);
+        queue.queued = queue.queued.saturating_add(1);
     }
 
     /// What is queued is to be written at once: somebody is about to wait for it.
     pub fn hurry(&self) {
-        self.queue.borrow_mut().hurried = true;
+        self.hurry_in(0);
+    }
+
+    /// What is queued is to be written in a moment: an effect is over.
+    pub fn hurry_soon(&self) {
+        self.hurry_in(GATHER_ANSWER_MS);
+    }
+
+    fn hurry_in(&self, ms: u64) {
+        let mut queue = self.queue.borrow_mut();
+        let due = now_ms().saturating_add(ms);
+        queue.due = if queue.waiting.is_empty() { due } else { queue.due.min(due) };
     }
 
     /// Milliseconds until what waits is to be written; `None` when nothing does.
@@ -123,10 +179,10 @@ impl Recorder {
         if queue.waiting.is_empty() {
             return None;
         }
-        if queue.hurried || !queue.listeners.is_empty() || queue.waiting.len() >= MAX_BATCH {
+        if !queue.listeners.is_empty() || queue.waiting.len() >= MAX_BATCH {
             return Some(0);
         }
-        Some(queue.since.saturating_add(GATHER_MS).saturating_sub(now).min(GATHER_MS))
+        Some(queue.due.saturating_sub(now).min(GATHER_BEGINNING_MS))
     }
 
     /// Forgets the entries of the journal that are not written yet: the run ends, and its record with
@@ -134,9 +190,23 @@ impl Recorder {
     pub fn forget_entries(&self) {
         let mut queue = self.queue.borrow_mut();
         let before = queue.waiting.len();
-        queue.waiting.retain(|item| matches!(item, Item::Statement(_)));
+        queue.waiting.retain(|item| !matches!(item, Item::Entry(_)));
         let gone = before.saturating_sub(queue.waiting.len());
         queue.stored = queue.stored.saturating_add(u64::try_from(gone).unwrap_or(0));
+    }
+
+    /// Forgets the attempt's own row if it is not written yet: its end writes it.
+    pub fn forget_beginning(&self) {
+        let mut queue = self.queue.borrow_mut();
+        if std::mem::take(&mut queue.begins) && queue.waiting.pop_front().is_some() {
+            queue.stored = queue.stored.saturating_add(1);
+        }
+    }
+
+    /// Whether anything was ever written of the journal.
+    #[must_use]
+    pub fn has_entries(&self) -> bool {
+        self.queue.borrow().seq > 0
     }
 
     /// Waits until everything queued so far is stored. Never returns when it cannot be: then the
@@ -209,8 +279,10 @@ impl Recorder {
 
     fn take(&self) -> Batch {
         let mut queue = self.queue.borrow_mut();
-        queue.hurried = false;
+        queue.begins = false;
         let mut batch = Batch::default();
+        let mut calls = Vec::new();
+        let mut ends = Vec::new();
         let mut journal = String::new();
         let mut bytes = 0_usize;
         while batch.items < MAX_BATCH
@@ -224,6 +296,8 @@ impl Recorder {
             batch.items = batch.items.saturating_add(1);
             match queue.waiting.pop_front() {
                 Some(Item::Statement(statement)) => batch.statements.push(statement),
+                Some(Item::Called(called, ended)) => calls.push((called, ended)),
+                Some(Item::Ended(ended)) => ends.push(ended),
                 Some(Item::Entry(line)) => {
                     journal.push_str(&line);
                     journal.push('\n');
@@ -231,14 +305,21 @@ impl Recorder {
                 None => break,
             }
         }
+        // First, while the run is still this attempt's: the last statements may end it.
+        let mut first = Vec::new();
         if !journal.is_empty() {
-            let mut rows = journal::append(&self.run, self.fence, queue.seq, &journal);
-            batch.fenced = rows.len();
-            queue.seq = queue.seq.saturating_add(u64::try_from(rows.len()).unwrap_or(0));
-            // First, while the run is still this attempt's: the last statements may end it.
-            rows.append(&mut batch.statements);
-            batch.statements = rows;
+            first = journal::append(&self.run, self.fence, queue.seq, &journal);
+            batch.fenced = first.len();
+            queue.seq = queue.seq.saturating_add(u64::try_from(first.len()).unwrap_or(0));
         }
+        if !calls.is_empty() {
+            first.push(dispatches::called(&self.run, self.fence, &calls));
+        }
+        if !ends.is_empty() {
+            first.push(dispatches::ended(&self.run, self.fence, &ends));
+        }
+        first.append(&mut batch.statements);
+        batch.statements = first;
         batch
     }
 }

@@ -26,6 +26,7 @@ use crate::runs;
 use crate::store::db::Db;
 use crate::store::journal;
 use crate::store::ledger::{self as table, Claim, Place, Row};
+use futures_util::FutureExt as _;
 
 /// How often a caller looks whether the owner of its key has ended: a second in all.
 const LOOKS: u32 = 10;
@@ -68,7 +69,7 @@ pub async fn start(hands: &Hands, order: &Order, aborted: Aborted) -> Result<Ans
             Err(fault) if fault.code == Code::IdempotencyInProgress => {}
             Err(fault) => return Err(fault),
         }
-        if let Some(text) = await_answer(hands, place).await? {
+        if let Some(text) = await_answer(hands, place).boxed_local().await? {
             return Ok(Answered { text, replayed: true });
         }
     }

@@ -2,6 +2,7 @@
 //! JavaScript passes this module but the opaque objects that its own functions take back.
 
 pub mod clock;
+pub mod d1;
 pub mod exports;
 pub mod loader;
 pub mod random;

@@ -1,11 +1,12 @@
 //! The desk: where every place of ours hands in a fault. It keeps what is not ours out, adds the
 //! circumstances, and passes on what is left to the reporter and to the log, both redacted.
 
-use super::config::SentryConfig;
+use super::config::{InvalidVariable, SentryConfig};
 use super::event::{Place, Report};
 use super::redact::Redactor;
 use super::reporter;
 use crate::error::{Fault, Whose};
+use std::cell::OnceCell;
 use std::rc::Rc;
 use worker::{Context, Env};
 
@@ -22,11 +23,39 @@ pub struct Circumstances<'a> {
     pub run: Option<&'a str>,
 }
 
+thread_local! {
+    /// Read once an isolate: its variables are those of its version of the worker, for good.
+    static SENTRY: OnceCell<Rc<SentryConfig>> = const { OnceCell::new() };
+    static REDACTOR: OnceCell<Rc<Redactor>> = const { OnceCell::new() };
+}
+
+/// What this deployment says about Sentry.
+///
+/// # Errors
+///
+/// The first variable that cannot be used.
+pub fn sentry(env: &Env) -> Result<Rc<SentryConfig>, InvalidVariable> {
+    if let Some(kept) = SENTRY.with(|kept| kept.get().cloned()) {
+        return Ok(kept);
+    }
+    let read = Rc::new(SentryConfig::read(|name| variable(env, name))?);
+    Ok(SENTRY.with(|kept| Rc::clone(kept.get_or_init(|| read))))
+}
+
+fn redactor(env: &Env) -> Rc<Redactor> {
+    let secrets = || SECRET_VARIABLES.iter().filter_map(|name| variable(env, name));
+    REDACTOR.with(|kept| Rc::clone(kept.get_or_init(|| Rc::new(Redactor::new(secrets())))))
+}
+
+fn variable(env: &Env, name: &str) -> Option<String> {
+    env.var(name).ok().map(|value| value.to_string())
+}
+
 /// Takes faults in for one request.
 #[derive(Debug)]
 pub struct Desk {
-    config: SentryConfig,
-    redactor: Redactor,
+    config: Rc<SentryConfig>,
+    redactor: Rc<Redactor>,
     ctx: Rc<Context>,
 }
 
@@ -35,12 +64,8 @@ impl Desk {
     /// request itself is refused for it.
     #[must_use]
     pub fn of(env: &Env, ctx: Rc<Context>) -> Self {
-        let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
-        Self {
-            config: SentryConfig::read(variable).unwrap_or_else(|_| SentryConfig::off()),
-            redactor: Redactor::new(SECRET_VARIABLES.iter().filter_map(|name| variable(name))),
-            ctx,
-        }
+        let config = sentry(env).unwrap_or_else(|_| Rc::new(SentryConfig::off()));
+        Self { config, redactor: redactor(env), ctx }
     }
 
     /// Takes a fault in. Only one of ours is logged and reported; returns at once and cannot fail.

@@ -4,8 +4,7 @@ use super::db::{Db, Statement, StoreError};
 use crate::error::{Code, Fault};
 use crate::run::journal::Decision;
 use crate::run::outcome::Question;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// A question to people, about to be asked.
 #[derive(Debug, Clone, Copy)]
@@ -104,39 +103,41 @@ pub fn expire(now: u64) -> Statement {
     )
 }
 
-/// A row.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Its id.
-    pub id: String,
-    /// The run.
-    pub run_id: String,
-    /// The dispatch.
-    pub n: u32,
-    /// The tool.
-    pub path: String,
-    /// The argument as a person is shown it, JSON unless it was cut.
-    pub arguments: String,
-    /// The rule that asked, JSON.
-    pub rule: String,
-    /// `open`, `allowed`, `declined`, `expired` or `dropped`.
-    pub state: String,
-    /// Whether it is allowed for the rest of the run.
-    pub for_run: u64,
-    /// Why, in the words of whoever decided.
-    pub reason: Option<String>,
-    /// Id of the token that decided.
-    pub decided_by: Option<String>,
-    /// When it was asked.
-    pub created_at: u64,
-    /// Until when.
-    pub expires_at: u64,
-    /// When it was decided.
-    pub decided_at: Option<u64>,
-    /// Whether the run has heard of it.
-    pub used: u64,
-    /// Where in the program it was put, from 1.
-    pub line: Option<u64>,
+row! {
+    /// A row.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Its id.
+        pub id: String,
+        /// The run.
+        pub run_id: String,
+        /// The dispatch.
+        pub n: u32,
+        /// The tool.
+        pub path: String,
+        /// The argument as a person is shown it, JSON unless it was cut.
+        pub arguments: String,
+        /// The rule that asked, JSON.
+        pub rule: String,
+        /// `open`, `allowed`, `declined`, `expired` or `dropped`.
+        pub state: String,
+        /// Whether it is allowed for the rest of the run.
+        pub for_run: u64,
+        /// Why, in the words of whoever decided.
+        pub reason: Option<String>,
+        /// Id of the token that decided.
+        pub decided_by: Option<String>,
+        /// When it was asked.
+        pub created_at: u64,
+        /// Until when.
+        pub expires_at: u64,
+        /// When it was decided.
+        pub decided_at: Option<u64>,
+        /// Whether the run has heard of it.
+        pub used: u64,
+        /// Where in the program it was put, from 1.
+        pub line: Option<u64>,
+    }
 }
 
 impl Row {
@@ -244,9 +245,10 @@ pub async fn list(
 ///
 /// When D1 cannot be read.
 pub async fn waiting(db: &Db, principal: &str, now: u64) -> Result<u64, StoreError> {
-    #[derive(Deserialize)]
-    struct Count {
-        n: u64,
+    row! {
+        struct Count {
+            n: u64,
+        }
     }
     let statement = sql!(
         "SELECT COUNT(*) AS n FROM approvals

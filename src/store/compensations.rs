@@ -2,14 +2,14 @@
 
 use super::db::{Db, StoreError};
 use super::policies::ALL;
-use crate::sql;
 use crate::tools::compensation::{Declaration, Declarations};
-use serde::Deserialize;
+use crate::{row, sql};
 
-#[derive(Deserialize)]
-struct Row {
-    principal: String,
-    list: String,
+row! {
+    struct Row {
+        principal: String,
+        list: String,
+    }
 }
 
 /// The declarations that hold for a principal.

@@ -1,9 +1,10 @@
 //! The database: prepared statements, one transaction a batch, errors without JavaScript.
 
 use crate::error::{Code, Fault};
-use serde::Deserialize;
+use crate::platform::d1::{Answer, Database, Prepared};
+use crate::platform::thrown::Thrown;
+use serde_json::{Map, Value};
 use wasm_bindgen::JsValue;
-use worker::{D1Database, D1PreparedStatement, D1Result};
 
 /// The database could not be read or written. The text is for the log, never for an answer.
 #[derive(Debug, Clone)]
@@ -22,14 +23,9 @@ impl From<StoreError> for Fault {
     }
 }
 
-impl From<worker::Error> for StoreError {
-    fn from(error: worker::Error) -> Self {
-        // Not `{error}` of a D1Error: its Display takes the cause for a string, and the conversion
-        // ends the instance without a word.
-        match error {
-            worker::Error::D1(error) => Self(error.cause()),
-            other => Self(other.to_string()),
-        }
+impl From<Thrown> for StoreError {
+    fn from(thrown: Thrown) -> Self {
+        Self(thrown.message)
     }
 }
 
@@ -83,6 +79,90 @@ macro_rules! sql {
     };
 }
 
+/// A row that is read: its columns by name.
+#[derive(Debug)]
+pub struct Row(Map<String, Value>);
+
+impl Row {
+    /// Takes a column out.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, or of another type.
+    pub fn take<T: Cell>(&mut self, name: &'static str) -> Result<T, StoreError> {
+        let value = self.0.get_mut(name).map(Value::take);
+        value.and_then(T::of).ok_or_else(|| StoreError(format!("the column {name}")))
+    }
+}
+
+/// A type that a column is read into.
+pub trait Cell: Sized {
+    /// The value, if it is of the type.
+    fn of(value: Value) -> Option<Self>;
+}
+
+impl Cell for String {
+    fn of(value: Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Cell for u64 {
+    fn of(value: Value) -> Option<Self> {
+        value.as_u64()
+    }
+}
+
+impl Cell for u32 {
+    fn of(value: Value) -> Option<Self> {
+        value.as_u64().and_then(|number| number.try_into().ok())
+    }
+}
+
+impl<T: Cell> Cell for Option<T> {
+    fn of(value: Value) -> Option<Self> {
+        if value.is_null() { Some(None) } else { T::of(value).map(Some) }
+    }
+}
+
+/// A type that a row is read into; [`row!`](crate::row) makes it. Not serde's: its readers, one a type,
+/// were a tenth of the worker.
+pub trait FromRow: Sized {
+    /// Reads the row.
+    ///
+    /// # Errors
+    ///
+    /// When a column is not there, or of another type.
+    fn from_row(row: &mut Row) -> Result<Self, StoreError>;
+}
+
+/// Declares the type of a row: each field is the column of its name.
+#[macro_export]
+macro_rules! row {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$of_field:meta])* $of:vis $field:ident: $type:ty),* $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility struct $name {
+            $($(#[$of_field])* $of $field: $type),*
+        }
+
+        impl $crate::store::db::FromRow for $name {
+            fn from_row(
+                row: &mut $crate::store::db::Row,
+            ) -> Result<Self, $crate::store::db::StoreError> {
+                Ok(Self { $($field: row.take(stringify!($field))?),* })
+            }
+        }
+    };
+}
+
 impl Statement {
     /// A statement of ours with its values in order.
     #[must_use]
@@ -108,7 +188,31 @@ const MAX_VALUE_BYTES: usize = 1_900_000;
 /// The binding `DB`.
 #[derive(Debug)]
 pub struct Db {
-    binding: D1Database,
+    database: Database,
+}
+
+/// The rows of one statement of a batch, not read yet.
+#[derive(Debug)]
+pub struct Rows(Answer);
+
+impl Rows {
+    /// How many rows the statement changed.
+    ///
+    /// # Errors
+    ///
+    /// When the answer is of another form.
+    pub fn changes(&self) -> Result<u64, StoreError> {
+        changes(&self.0)
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    ///
+    /// When a row is not of the form `T`.
+    pub fn read<T: FromRow>(&self) -> Result<Vec<T>, StoreError> {
+        rows(&self.0)?.into_iter().map(|columns| T::from_row(&mut Row(columns))).collect()
+    }
 }
 
 impl Db {
@@ -118,10 +222,10 @@ impl Db {
     ///
     /// `configuration_invalid` when there is no binding `DB`.
     pub fn of(env: &worker::Env) -> Result<Self, Fault> {
-        let binding = env.d1("DB").map_err(|_| {
+        let database = Database::of(env).map_err(|_| {
             Fault::new(Code::ConfigurationInvalid, "DB: the binding of the D1 database is missing.")
         })?;
-        Ok(Self { binding })
+        Ok(Self { database })
     }
 
     /// Runs one statement; how many rows it changed.
@@ -130,7 +234,7 @@ impl Db {
     ///
     /// When D1 refuses it or cannot be reached.
     pub async fn run(&self, statement: &Statement) -> Result<u64, StoreError> {
-        changes(&self.prepare(statement)?.run().await?)
+        changes(&self.prepare(statement)?.all().await?)
     }
 
     /// Runs statements in one transaction; how many rows each changed.
@@ -139,10 +243,19 @@ impl Db {
     ///
     /// When one fails; then none has had an effect.
     pub async fn batch(&self, statements: &[Statement]) -> Result<Vec<u64>, StoreError> {
+        self.ask(statements).await?.iter().map(Rows::changes).collect()
+    }
+
+    /// Runs statements in one transaction; what each answered.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::batch`].
+    pub async fn ask(&self, statements: &[Statement]) -> Result<Vec<Rows>, StoreError> {
         let prepared = statements.iter().map(|statement| self.prepare(statement));
         let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
-        let results = self.binding.batch(prepared).await?;
-        results.iter().map(changes).collect()
+        let answers = self.database.batch(&prepared).await?;
+        Ok(answers.into_iter().map(Rows).collect())
     }
 
     /// The first row, if there is one.
@@ -150,11 +263,8 @@ impl Db {
     /// # Errors
     ///
     /// When D1 refuses it, or the row is not of the form `T`.
-    pub async fn first<T>(&self, statement: &Statement) -> Result<Option<T>, StoreError>
-    where
-        T: for<'a> Deserialize<'a>,
-    {
-        Ok(self.prepare(statement)?.first::<T>(None).await?)
+    pub async fn first<T: FromRow>(&self, statement: &Statement) -> Result<Option<T>, StoreError> {
+        Ok(self.all(statement).await?.into_iter().next())
     }
 
     /// All rows. The statement bounds their number.
@@ -162,17 +272,18 @@ impl Db {
     /// # Errors
     ///
     /// As [`Db::first`].
-    pub async fn all<T>(&self, statement: &Statement) -> Result<Vec<T>, StoreError>
-    where
-        T: for<'a> Deserialize<'a>,
-    {
-        Ok(self.prepare(statement)?.all().await?.results::<T>()?)
+    pub async fn all<T: FromRow>(&self, statement: &Statement) -> Result<Vec<T>, StoreError> {
+        Rows(self.prepare(statement)?.all().await?).read()
     }
 
-    fn prepare(&self, statement: &Statement) -> Result<D1PreparedStatement, StoreError> {
+    fn prepare(&self, statement: &Statement) -> Result<Prepared, StoreError> {
         let values: Vec<JsValue> = statement.params.iter().map(to_js).collect::<Result<_, _>>()?;
-        Ok(self.binding.prepare(statement.sql).bind(&values)?)
+        Ok(self.database.prepare(statement.sql, values.into_iter())?)
     }
+}
+
+fn rows(answer: &Answer) -> Result<Vec<Map<String, Value>>, StoreError> {
+    serde_json::from_str(&answer.rows()?).map_err(|error| StoreError(format!("the rows: {error}")))
 }
 
 fn to_js(param: &Param) -> Result<JsValue, StoreError> {
@@ -194,7 +305,12 @@ fn to_js(param: &Param) -> Result<JsValue, StoreError> {
     }
 }
 
-fn changes(result: &D1Result) -> Result<u64, StoreError> {
-    let changes = result.meta()?.and_then(|meta| meta.changes).unwrap_or(0);
-    Ok(u64::try_from(changes).unwrap_or(u64::MAX))
+#[expect(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count of rows"
+)]
+fn changes(answer: &Answer) -> Result<u64, StoreError> {
+    Ok(answer.changes()? as u64)
 }

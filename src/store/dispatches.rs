@@ -2,8 +2,8 @@
 //! refused has none: no tool was called.
 
 use super::db::{Db, Statement, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
+use serde_json::{Value, json};
 
 /// The most of an argument or a reply that a row keeps, in bytes; it is for people to look at.
 const PREVIEW_BYTES: usize = 4_096;
@@ -29,49 +29,130 @@ impl Ending {
     }
 }
 
-/// The row before the call, under the attempt's fence.
-#[must_use]
-pub fn called(run: &str, fence: u64, n: u32, path: &str, arguments: &str, now: u64) -> Statement {
-    sql!(
-        "INSERT INTO dispatches (run_id, n, path, state, arguments, bytes_in, called_at)
-         SELECT ?1, ?3, ?4, 'called', ?5, ?6, ?7 FROM runs WHERE id = ?1 AND fence = ?2
-         ON CONFLICT DO NOTHING",
-        run,
-        fence,
-        u64::from(n),
-        path,
-        preview(arguments),
-        length(arguments),
-        now,
-    )
+/// A call as it is made.
+#[derive(Debug, Clone)]
+pub struct Called {
+    n: u32,
+    path: String,
+    arguments: String,
+    bytes_in: u64,
+    at: u64,
 }
 
-/// The row after the call.
-#[must_use]
-pub fn ended(run: &str, fence: u64, n: u32, ending: Ending, reply: &str, now: u64) -> Statement {
-    sql!(
-        "UPDATE dispatches SET state = ?4, returned_at = ?5, reply = ?6, bytes_out = ?7
-         WHERE run_id = ?1 AND n = ?3
-           AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2)",
-        run,
-        fence,
-        u64::from(n),
-        ending.as_str(),
-        now,
-        preview(reply),
-        length(reply),
-    )
+/// How a call ended.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    n: u32,
+    ending: Ending,
+    reply: String,
+    bytes_out: u64,
+    at: u64,
 }
 
-/// A dispatch, as it is listed.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Done {
+impl Called {
+    /// The call `n`, made at `at`.
+    #[must_use]
+    pub fn new(n: u32, path: &str, arguments: &str, at: u64) -> Self {
+        let (bytes_in, arguments) = (length(arguments), preview(arguments).to_owned());
+        Self { n, path: path.to_owned(), arguments, bytes_in, at }
+    }
+
     /// Its number.
-    pub n: u32,
-    /// The tool.
-    pub path: String,
-    /// `called`, `returned`, `failed` or `stopped`.
-    pub state: String,
+    #[must_use]
+    pub const fn n(&self) -> u32 {
+        self.n
+    }
+
+    /// Bytes that it takes to send.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.path.len().saturating_add(self.arguments.len())
+    }
+}
+
+impl Ended {
+    /// The call `n`, over at `at`.
+    #[must_use]
+    pub fn new(n: u32, ending: Ending, reply: &str, at: u64) -> Self {
+        Self { n, ending, bytes_out: length(reply), reply: preview(reply).to_owned(), at }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn n(&self) -> u32 {
+        self.n
+    }
+
+    /// Bytes that it takes to send.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.reply.len()
+    }
+}
+
+/// The rows of calls that are made, and that may be over, under the attempt's fence: one statement,
+/// however many they are. A call that a lost attempt had made has its row already.
+#[must_use]
+pub fn called(run: &str, fence: u64, calls: &[(Called, Option<Ended>)]) -> Statement {
+    let rows = calls.iter().map(|(call, ended)| {
+        let ended = ended.as_ref();
+        json!([
+            call.n,
+            call.path,
+            ended.map_or("called", |ended| ended.ending.as_str()),
+            call.arguments,
+            call.bytes_in,
+            call.at,
+            ended.map(|ended| ended.at),
+            ended.map(|ended| &ended.reply),
+            ended.map(|ended| ended.bytes_out),
+        ])
+    });
+    sql!(
+        "INSERT INTO dispatches
+           (run_id, n, path, state, arguments, bytes_in, called_at, returned_at, reply, bytes_out)
+         SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+                value ->> 6, value ->> 7, value ->> 8
+         FROM runs CROSS JOIN json_each(?3) WHERE runs.id = ?1 AND runs.fence = ?2
+         ON CONFLICT (run_id, n) DO UPDATE
+           SET state = excluded.state, returned_at = excluded.returned_at, reply = excluded.reply,
+               bytes_out = excluded.bytes_out
+           WHERE excluded.returned_at IS NOT NULL",
+        run,
+        fence,
+        rows.collect::<Value>().to_string(),
+    )
+}
+
+/// Calls are over whose rows are there.
+#[must_use]
+pub fn ended(run: &str, fence: u64, calls: &[Ended]) -> Statement {
+    let rows = calls.iter().map(|ended| {
+        json!([ended.n, ended.ending.as_str(), ended.at, ended.reply, ended.bytes_out])
+    });
+    sql!(
+        "UPDATE dispatches SET state = value ->> 1, returned_at = value ->> 2, reply = value ->> 3,
+                bytes_out = value ->> 4
+         FROM json_each(?3)
+         WHERE run_id = ?1 AND n = value ->> 0
+           AND EXISTS (SELECT 1 FROM runs WHERE runs.id = ?1 AND fence = ?2)",
+        run,
+        fence,
+        rows.collect::<Value>().to_string(),
+    )
+}
+
+row! {
+    /// A dispatch, as it is listed.
+    #[derive(Debug, Clone)]
+    pub struct Done {
+        /// Its number.
+        pub n: u32,
+        /// The tool.
+        pub path: String,
+        /// `called`, `returned`, `failed` or `stopped`.
+        pub state: String,
+    }
 }
 
 /// What a run called so far, at most 1,000.

@@ -1,8 +1,7 @@
 //! The table `followed`: calls that wait because the run that they invoked waits for people.
 
 use super::db::{Db, Statement, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// Calls of one run that wait so, at most: as many as it may make.
 const MOST: u64 = 1_000;
@@ -33,15 +32,17 @@ pub fn heard(run: &str, fence: u64, n: u32) -> Statement {
     )
 }
 
-/// A call that waits, and how the run stands that it invoked.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// The call.
-    pub n: u32,
-    /// The run that it invoked.
-    pub child_id: String,
-    /// That run's status; `None` when it is not there any more.
-    pub status: Option<String>,
+row! {
+    /// A call that waits, and how the run stands that it invoked.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// The call.
+        pub n: u32,
+        /// The run that it invoked.
+        pub child_id: String,
+        /// That run's status; `None` when it is not there any more.
+        pub status: Option<String>,
+    }
 }
 
 /// The calls of a run that wait so and were not answered.
@@ -66,9 +67,10 @@ pub async fn of_run(db: &Db, run: &str) -> Result<Vec<Row>, StoreError> {
 ///
 /// When D1 cannot be read.
 pub async fn find(db: &Db, run: &str, n: u32) -> Result<Option<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Child {
-        child_id: String,
+    row! {
+        struct Child {
+            child_id: String,
+        }
     }
     let statement =
         sql!("SELECT child_id FROM followed WHERE run_id = ?1 AND n = ?2", run, u64::from(n));
@@ -81,9 +83,10 @@ pub async fn find(db: &Db, run: &str, n: u32) -> Result<Option<String>, StoreErr
 ///
 /// When D1 cannot be read.
 pub async fn parents_of(db: &Db, child: &str, limit: u64) -> Result<Vec<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Parent {
-        run_id: String,
+    row! {
+        struct Parent {
+            run_id: String,
+        }
     }
     let statement = sql!(
         "SELECT f.run_id AS run_id FROM followed f
@@ -103,9 +106,10 @@ pub async fn parents_of(db: &Db, child: &str, limit: u64) -> Result<Vec<String>,
 ///
 /// When D1 cannot be read.
 pub async fn left_alone(db: &Db, run: &str) -> Result<Vec<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Child {
-        child_id: String,
+    row! {
+        struct Child {
+            child_id: String,
+        }
     }
     let statement = sql!(
         "SELECT f.child_id AS child_id FROM followed f JOIN runs c ON c.id = f.child_id

@@ -3,36 +3,37 @@
 
 use super::db::{Db, Statement, StoreError};
 use super::runs::Cursor;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
-/// One run of a list.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Its id.
-    pub id: String,
-    /// Where it stands.
-    pub status: String,
-    /// Where it came from.
-    pub surface: String,
-    /// The caller's own name for it.
-    pub label: Option<String>,
-    /// When its request arrived.
-    pub created_at: u64,
-    /// When it ended.
-    pub ended_at: Option<u64>,
-    /// Kind of its error.
-    pub error_kind: Option<String>,
-    /// The run that started it.
-    pub parent_id: Option<String>,
-    /// The beginning of its program.
-    pub head: Option<String>,
-    /// Tool calls.
-    pub calls: u64,
-    /// Questions to people.
-    pub questions: u64,
-    /// The program on its own, of attempts that ended.
-    pub compute_ms: Option<u64>,
+row! {
+    /// One run of a list.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Its id.
+        pub id: String,
+        /// Where it stands.
+        pub status: String,
+        /// Where it came from.
+        pub surface: String,
+        /// The caller's own name for it.
+        pub label: Option<String>,
+        /// When its request arrived.
+        pub created_at: u64,
+        /// When it ended.
+        pub ended_at: Option<u64>,
+        /// Kind of its error.
+        pub error_kind: Option<String>,
+        /// The run that started it.
+        pub parent_id: Option<String>,
+        /// The beginning of its program.
+        pub head: Option<String>,
+        /// Tool calls.
+        pub calls: u64,
+        /// Questions to people.
+        pub questions: u64,
+        /// The program on its own, of attempts that ended.
+        pub compute_ms: Option<u64>,
+    }
 }
 
 /// Which runs are wanted.
@@ -104,27 +105,29 @@ pub async fn list(db: &Db, principal: &str, wanted: &Wanted<'_>) -> Result<Vec<R
     db.all(&Statement::new(sql, params)).await
 }
 
-/// A dispatch with all that is kept of it.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Dispatch {
-    /// Its number.
-    pub n: u32,
-    /// The tool.
-    pub path: String,
-    /// `called`, `returned`, `failed` or `stopped`.
-    pub state: String,
-    /// The argument, tagged JSON, perhaps cut.
-    pub arguments: String,
-    /// Its size when it was whole.
-    pub bytes_in: u64,
-    /// When it was called.
-    pub called_at: u64,
-    /// When it came back.
-    pub returned_at: Option<u64>,
-    /// The reply, perhaps cut.
-    pub reply: Option<String>,
-    /// Its size when it was whole.
-    pub bytes_out: Option<u64>,
+row! {
+    /// A dispatch with all that is kept of it.
+    #[derive(Debug, Clone)]
+    pub struct Dispatch {
+        /// Its number.
+        pub n: u32,
+        /// The tool.
+        pub path: String,
+        /// `called`, `returned`, `failed` or `stopped`.
+        pub state: String,
+        /// The argument, tagged JSON, perhaps cut.
+        pub arguments: String,
+        /// Its size when it was whole.
+        pub bytes_in: u64,
+        /// When it was called.
+        pub called_at: u64,
+        /// When it came back.
+        pub returned_at: Option<u64>,
+        /// The reply, perhaps cut.
+        pub reply: Option<String>,
+        /// Its size when it was whole.
+        pub bytes_out: Option<u64>,
+    }
 }
 
 /// The dispatches of a run, at most 1,000.
@@ -141,15 +144,17 @@ pub async fn dispatches(db: &Db, run: &str) -> Result<Vec<Dispatch>, StoreError>
     db.all(&statement).await
 }
 
-/// A run beside another.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Relative {
-    /// Its id.
-    pub id: String,
-    /// Where it stands.
-    pub status: String,
-    /// Its name for itself.
-    pub label: Option<String>,
+row! {
+    /// A run beside another.
+    #[derive(Debug, Clone)]
+    pub struct Relative {
+        /// Its id.
+        pub id: String,
+        /// Where it stands.
+        pub status: String,
+        /// Its name for itself.
+        pub label: Option<String>,
+    }
 }
 
 /// The run that started a principal's run.
@@ -182,9 +187,10 @@ pub async fn children(db: &Db, principal: &str, run: &str) -> Result<Vec<Relativ
     db.all(&statement).await
 }
 
-#[derive(Deserialize)]
-struct Mark {
-    mark: Option<String>,
+row! {
+    struct Mark {
+        mark: Option<String>,
+    }
 }
 
 /// A text that differs once a principal's list of runs does.

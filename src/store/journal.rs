@@ -4,8 +4,7 @@ use super::db::{Db, Statement, StoreError};
 use super::permits::Permits;
 use super::runs::LEASE_MS;
 use crate::run::outcome::Status;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// How many attempts of a run may be lost before it is given up.
 pub const MAX_LOSSES: u64 = 5;
@@ -60,15 +59,17 @@ pub fn append(run: &str, fence: u64, seq: u64, text: &str) -> Vec<Statement> {
         .collect()
 }
 
-/// What is stored of a run's record.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Stored {
-    /// 64 hex digits.
-    pub seed: String,
-    /// Version of the harness's numbering.
-    pub harness: u64,
-    /// What was ordered, without program and parameters, JSON.
-    pub request: String,
+row! {
+    /// What is stored of a run's record.
+    #[derive(Debug, Clone)]
+    pub struct Stored {
+        /// 64 hex digits.
+        pub seed: String,
+        /// Version of the harness's numbering.
+        pub harness: u64,
+        /// What was ordered, without program and parameters, JSON.
+        pub request: String,
+    }
 }
 
 /// The record of a run, without its journal.
@@ -87,10 +88,11 @@ pub async fn recording(db: &Db, run: &str) -> Result<Option<Stored>, StoreError>
 ///
 /// When D1 cannot be read.
 pub async fn text(db: &Db, run: &str) -> Result<(String, u64), StoreError> {
-    #[derive(Deserialize)]
-    struct Part {
-        seq: u64,
-        body: String,
+    row! {
+        struct Part {
+            seq: u64,
+            body: String,
+        }
     }
     let mut text = String::new();
     let mut next = 0_u64;
@@ -149,9 +151,10 @@ pub async fn claim(
     permits: &Permits,
     now: u64,
 ) -> Result<Option<u64>, StoreError> {
-    #[derive(Deserialize)]
-    struct Fence {
-        fence: u64,
+    row! {
+        struct Fence {
+            fence: u64,
+        }
     }
     let lost = sql!(
         "UPDATE recordings SET losses = losses + 1
@@ -193,9 +196,10 @@ pub async fn claim(
 ///
 /// When D1 cannot be written.
 pub async fn claim_to_end(db: &Db, run: &str, now: u64) -> Result<Option<u64>, StoreError> {
-    #[derive(Deserialize)]
-    struct Fence {
-        fence: u64,
+    row! {
+        struct Fence {
+            fence: u64,
+        }
     }
     let statement = sql!(
         "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?2
@@ -212,10 +216,11 @@ pub async fn claim_to_end(db: &Db, run: &str, now: u64) -> Result<Option<u64>, S
 ///
 /// When D1 cannot be read.
 pub async fn input(db: &Db, run: &str) -> Result<Option<(String, String)>, StoreError> {
-    #[derive(Deserialize)]
-    struct Input {
-        source: String,
-        params: String,
+    row! {
+        struct Input {
+            source: String,
+            params: String,
+        }
     }
     let statement = sql!("SELECT source, params FROM run_inputs WHERE run_id = ?1", run);
     Ok(db.first::<Input>(&statement).await?.map(|row| (row.source, row.params)))
@@ -229,9 +234,10 @@ pub async fn input(db: &Db, run: &str) -> Result<Option<(String, String)>, Store
 ///
 /// When D1 cannot be read.
 pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Id {
-        run_id: String,
+    row! {
+        struct Id {
+            run_id: String,
+        }
     }
     let statement = sql!(
         "SELECT DISTINCT a.run_id AS run_id FROM approvals a JOIN runs r ON r.id = a.run_id
@@ -260,9 +266,10 @@ pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, S
 ///
 /// When D1 cannot be read.
 pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
-    #[derive(Deserialize)]
-    struct Losses {
-        losses: u64,
+    row! {
+        struct Losses {
+            losses: u64,
+        }
     }
     let statement = sql!(
         "SELECT CASE WHEN EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1) THEN 0
@@ -317,21 +324,24 @@ pub fn prune(now: u64) -> [Statement; 2] {
     ]
 }
 
-/// Forgets what a run that has ended is never run again from.
+/// Forgets the journal of a run that has ended: it is never run again.
 #[must_use]
-pub fn forget(run: &str, fence: u64) -> [Statement; 2] {
-    [
-        sql!(
-            "DELETE FROM journal WHERE run_id = ?1
-               AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
-            run,
-            fence
-        ),
-        sql!(
-            "DELETE FROM recordings WHERE run_id = ?1
-               AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
-            run,
-            fence
-        ),
-    ]
+pub fn forget_entries(run: &str, fence: u64) -> Statement {
+    sql!(
+        "DELETE FROM journal WHERE run_id = ?1
+           AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
+        run,
+        fence
+    )
+}
+
+/// Forgets what else a run was recorded with that has ended.
+#[must_use]
+pub fn forget_recording(run: &str, fence: u64) -> Statement {
+    sql!(
+        "DELETE FROM recordings WHERE run_id = ?1
+           AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND status = 'running')",
+        run,
+        fence
+    )
 }

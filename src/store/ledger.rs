@@ -5,7 +5,7 @@
 
 use super::db::{Db, Statement, StoreError};
 use crate::run::surface::Surface;
-use crate::sql;
+use crate::{row, sql};
 use serde::{Deserialize, Serialize};
 
 /// Rows that one pruning removes. The schedule comes again in a minute.
@@ -67,19 +67,21 @@ pub fn claim(id: &str, place: Place<'_>, now: u64) -> [Statement; 3] {
     ]
 }
 
-/// A key's row, and how its run stands.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// The request that it was first sent with.
-    pub request_hash: String,
-    /// The run that answers; `None` when the claim was given back.
-    pub run_id: Option<String>,
-    /// Whether it was answered and the answer could not be stored.
-    pub answer_lost: u64,
-    /// Status of the run.
-    pub status: Option<String>,
-    /// Past it the run's attempt counts as dead.
-    pub lease_until: Option<u64>,
+row! {
+    /// A key's row, and how its run stands.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// The request that it was first sent with.
+        pub request_hash: String,
+        /// The run that answers; `None` when the claim was given back.
+        pub run_id: Option<String>,
+        /// Whether it was answered and the answer could not be stored.
+        pub answer_lost: u64,
+        /// Status of the run.
+        pub status: Option<String>,
+        /// Past it the run's attempt counts as dead.
+        pub lease_until: Option<u64>,
+    }
 }
 
 /// The row of a key.

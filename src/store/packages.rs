@@ -3,8 +3,7 @@
 
 use super::db::{Db, Statement, StoreError};
 use super::runs::parts;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// A version that is to be stored.
 #[derive(Debug)]
@@ -35,31 +34,33 @@ pub struct Saving<'a> {
     pub now: u64,
 }
 
-/// A version, without its texts.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Version {
-    /// The package.
-    pub name: String,
-    /// Its number, from 1.
-    pub version: u64,
-    /// For people and models.
-    pub description: String,
-    /// JSON by name.
-    pub exports: String,
-    /// JSON by name.
-    pub services: String,
-    /// The budget, when it is below the surface's own.
-    pub budget_ms: Option<u64>,
-    /// JSON.
-    pub limits: String,
-    /// JSON.
-    pub warnings: String,
-    /// SHA-256 of the prepared modules.
-    pub hash: String,
-    /// When it was stored.
-    pub created_at: u64,
-    /// The version that the name points at.
-    pub current: u64,
+row! {
+    /// A version, without its texts.
+    #[derive(Debug, Clone)]
+    pub struct Version {
+        /// The package.
+        pub name: String,
+        /// Its number, from 1.
+        pub version: u64,
+        /// For people and models.
+        pub description: String,
+        /// JSON by name.
+        pub exports: String,
+        /// JSON by name.
+        pub services: String,
+        /// The budget, when it is below the surface's own.
+        pub budget_ms: Option<u64>,
+        /// JSON.
+        pub limits: String,
+        /// JSON.
+        pub warnings: String,
+        /// SHA-256 of the prepared modules.
+        pub hash: String,
+        /// When it was stored.
+        pub created_at: u64,
+        /// The version that the name points at.
+        pub current: u64,
+    }
 }
 
 /// Stores a version and points the name at it; its number.
@@ -68,9 +69,10 @@ pub struct Version {
 ///
 /// When D1 cannot be written; then nothing is stored.
 pub async fn save(db: &Db, saving: &Saving<'_>) -> Result<u64, StoreError> {
-    #[derive(Deserialize)]
-    struct Number {
-        version: u64,
+    row! {
+        struct Number {
+            version: u64,
+        }
     }
     let (principal, name) = (saving.principal, saving.name);
     // One transaction: whoever saves at the same time gets another number.
@@ -264,9 +266,10 @@ pub async fn text(
     version: u64,
     kind: &str,
 ) -> Result<Option<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Part {
-        body: String,
+    row! {
+        struct Part {
+            body: String,
+        }
     }
     let statement = sql!(
         "SELECT body FROM package_texts

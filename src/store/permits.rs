@@ -4,11 +4,10 @@
 //! back by itself. Whoever finds none free takes a place in `line` and asks again; a place expires
 //! when nobody asks. A promise of another request is never awaited.
 
-use super::db::{Db, Statement, StoreError};
+use super::db::{Db, Rows, Statement, StoreError};
 use super::ledger::{self, Claim, Place};
 use super::runs::{self, Beginning};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// How many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +35,8 @@ pub enum Asked {
 }
 
 /// Begins a run if a permit is free and nobody of its principal has waited longer; with a claim,
-/// only if no other run has the key. `record` begins its record, where it begins.
+/// only if no other run has the key. `record` begins its record, where it begins. `read` is answered
+/// by the same way to the database.
 ///
 /// # Errors
 ///
@@ -48,7 +48,8 @@ pub async fn ask(
     claim: Option<&Claim>,
     permits: &Permits,
     joined_at: Option<u64>,
-) -> Result<Asked, StoreError> {
+    read: Statement,
+) -> Result<(Asked, Rows), StoreError> {
     let begin = runs::begin(run, permits, joined_at);
     let mut statements = vec![begin.0, begin.1];
     let place = claim.map(|claim| Place { principal: run.principal, surface: run.surface, claim });
@@ -62,9 +63,12 @@ pub async fn ask(
         ));
     }
     statements.push(record.clone());
-    let written = db.batch(&statements).await?;
+    statements.push(read);
+    let mut answers = db.ask(&statements).await?;
+    let read = answers.pop().ok_or_else(|| StoreError("a batch without answers".to_owned()))?;
+    let written = answers.iter().map(Rows::changes).collect::<Result<Vec<_>, _>>()?;
     let changed = |at: usize| written.get(at).is_some_and(|rows| *rows > 0);
-    Ok(match (changed(0), place) {
+    let asked = match (changed(0), place) {
         (true, None) => Asked::Granted,
         (true, Some(_)) if changed(2) => Asked::Granted,
         (true, Some(_)) => Asked::Taken,
@@ -74,7 +78,8 @@ pub async fn ask(
             Some(row) if row.run_id.is_some() => Asked::Taken,
             _ => Asked::Full,
         },
-    })
+    };
+    Ok((asked, read))
 }
 
 /// Takes a place in line; whether there was one.
@@ -126,9 +131,10 @@ pub fn prune(now: u64) -> Statement {
 ///
 /// When D1 cannot be read.
 pub async fn at_work(db: &Db, principal: &str, now: u64) -> Result<u64, StoreError> {
-    #[derive(Deserialize)]
-    struct Count {
-        n: u64,
+    row! {
+        struct Count {
+            n: u64,
+        }
     }
     let statement = sql!(
         "SELECT COUNT(*) AS n FROM runs

@@ -1,17 +1,17 @@
 //! The table `policies`: one list of rules a principal, and one for all.
 
-use super::db::{Db, StoreError};
-use crate::sql;
+use super::db::{Db, Rows, Statement, StoreError};
 use crate::tools::policy::{Policy, Rule};
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// Whose the list is that holds for all.
 pub const ALL: &str = "*";
 
-#[derive(Deserialize)]
-struct Row {
-    principal: String,
-    rules: String,
+row! {
+    struct Row {
+        principal: String,
+        rules: String,
+    }
 }
 
 /// The rules that hold for a principal.
@@ -20,13 +20,31 @@ struct Row {
 ///
 /// When D1 cannot be read, or what is stored is no list of rules: then nothing may be called.
 pub async fn of(db: &Db, principal: &str) -> Result<Policy, StoreError> {
-    let statement = sql!(
+    read(db.all(&lists(principal)).await?)
+}
+
+/// Asks for the rules that hold for a principal, as part of a batch; [`in_rows`] reads them.
+#[must_use]
+pub fn lists(principal: &str) -> Statement {
+    sql!(
         "SELECT principal, rules FROM policies WHERE principal = ?1 OR principal = ?2",
         principal,
         ALL
-    );
+    )
+}
+
+/// The rules that [`lists`] found.
+///
+/// # Errors
+///
+/// As [`of`].
+pub fn in_rows(rows: &Rows) -> Result<Policy, StoreError> {
+    read(rows.read()?)
+}
+
+fn read(rows: Vec<Row>) -> Result<Policy, StoreError> {
     let mut policy = Policy::default();
-    for row in db.all::<Row>(&statement).await? {
+    for row in rows {
         let rules: Vec<Rule> = serde_json::from_str(&row.rules)
             .map_err(|error| StoreError(format!("the rules of {}: {error}", row.principal)))?;
         if row.principal == ALL {

@@ -7,8 +7,7 @@ use super::db::{Db, Statement, StoreError};
 use super::permits::Permits;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// How long an attempt counts as alive after its last sign of life, in milliseconds (DESIGN §11).
 pub const LEASE_MS: u64 = 30_000;
@@ -112,6 +111,8 @@ pub struct Ending<'a> {
     pub ended_at: u64,
     /// The response as it is answered.
     pub response: &'a str,
+    /// Lines of it may be stored, which the response has now.
+    pub logged: bool,
 }
 
 /// The rows of a run that ends: the response first, under the fence, then the row itself, which is
@@ -133,7 +134,9 @@ pub fn end(run: &Ending<'_>) -> Vec<Statement> {
             )
         })
         .collect();
-    statements.push(sql!("DELETE FROM run_logs WHERE run_id = ?1", run.id));
+    if run.logged {
+        statements.push(sql!("DELETE FROM run_logs WHERE run_id = ?1", run.id));
+    }
     statements.push(sql!(
         "UPDATE runs SET status = ?3, error_code = ?4, error_kind = ?5, ended_at = ?6
          WHERE id = ?1 AND fence = ?2 AND status = 'running'",
@@ -179,9 +182,10 @@ pub fn log(id: &str, fence: u64, lines: &str) -> Statement {
 ///
 /// When D1 cannot be written.
 pub async fn renew(db: &Db, id: &str, fence: u64, now: u64) -> Result<Lease, StoreError> {
-    #[derive(Deserialize)]
-    struct Row {
-        cancel_asked: u64,
+    row! {
+        struct Row {
+            cancel_asked: u64,
+        }
     }
     let statement = sql!(
         "UPDATE runs SET lease_until = ?3
@@ -208,35 +212,37 @@ pub enum Lease {
     Lost,
 }
 
-/// A run's row.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Its id.
-    pub id: String,
-    /// Whose it is.
-    pub principal: String,
-    /// Where it stands.
-    pub status: String,
-    /// Where it came from.
-    pub surface: String,
-    /// The caller's own name for it.
-    pub label: Option<String>,
-    /// Its budget.
-    pub budget_ms: u64,
-    /// When its request arrived.
-    pub created_at: u64,
-    /// When it ended.
-    pub ended_at: Option<u64>,
-    /// The fence that may write.
-    pub fence: u64,
-    /// Past it the attempt counts as dead.
-    pub lease_until: u64,
-    /// Code of its error.
-    pub error_code: Option<String>,
-    /// Kind of its error.
-    pub error_kind: Option<String>,
-    /// When it goes on by itself.
-    pub wake_at: Option<u64>,
+row! {
+    /// A run's row.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Its id.
+        pub id: String,
+        /// Whose it is.
+        pub principal: String,
+        /// Where it stands.
+        pub status: String,
+        /// Where it came from.
+        pub surface: String,
+        /// The caller's own name for it.
+        pub label: Option<String>,
+        /// Its budget.
+        pub budget_ms: u64,
+        /// When its request arrived.
+        pub created_at: u64,
+        /// When it ended.
+        pub ended_at: Option<u64>,
+        /// The fence that may write.
+        pub fence: u64,
+        /// Past it the attempt counts as dead.
+        pub lease_until: u64,
+        /// Code of its error.
+        pub error_code: Option<String>,
+        /// Kind of its error.
+        pub error_kind: Option<String>,
+        /// When it goes on by itself.
+        pub wake_at: Option<u64>,
+    }
 }
 
 /// A principal's run. Somebody else's run gives the same answer as none.
@@ -325,9 +331,10 @@ pub async fn list(
 ///
 /// When D1 cannot be read.
 pub async fn response(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Part {
-        body: String,
+    row! {
+        struct Part {
+            body: String,
+        }
     }
     let statement = sql!("SELECT body FROM run_responses WHERE run_id = ?1 ORDER BY part", id);
     let parts = db.all::<Part>(&statement).await?;
@@ -340,9 +347,10 @@ pub async fn response(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
 ///
 /// When D1 cannot be read.
 pub async fn logged(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Lines {
-        lines: String,
+    row! {
+        struct Lines {
+            lines: String,
+        }
     }
     let statement = sql!("SELECT lines FROM run_logs WHERE run_id = ?1", id);
     Ok(db.first::<Lines>(&statement).await?.map(|row| row.lines))

@@ -1,37 +1,38 @@
 //! The tables `schedules` and `firings`.
 
 use super::db::{Db, Statement, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// Rows that one pruning removes. The schedule comes again in a minute.
 const PRUNE_AT_ONCE: u64 = 1_000;
 
-/// A schedule.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Whose it is.
-    pub principal: String,
-    /// Its name.
-    pub name: String,
-    /// Another one each time it is put.
-    pub id: String,
-    /// JSON.
-    pub rule: String,
-    /// JSON.
-    pub work: String,
-    /// `skip` or `catch_up`.
-    pub missed: String,
-    /// Whether it is paused.
-    pub paused: u64,
-    /// Its next time.
-    pub next_at: Option<u64>,
-    /// Of the links to approvals.
-    pub origin: String,
-    /// When it was first put.
-    pub created_at: u64,
-    /// When it was last put, paused or resumed.
-    pub updated_at: u64,
+row! {
+    /// A schedule.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Whose it is.
+        pub principal: String,
+        /// Its name.
+        pub name: String,
+        /// Another one each time it is put.
+        pub id: String,
+        /// JSON.
+        pub rule: String,
+        /// JSON.
+        pub work: String,
+        /// `skip` or `catch_up`.
+        pub missed: String,
+        /// Whether it is paused.
+        pub paused: u64,
+        /// Its next time.
+        pub next_at: Option<u64>,
+        /// Of the links to approvals.
+        pub origin: String,
+        /// When it was first put.
+        pub created_at: u64,
+        /// When it was last put, paused or resumed.
+        pub updated_at: u64,
+    }
 }
 
 /// A schedule that is put.
@@ -240,23 +241,25 @@ pub async fn advance(
     Ok(())
 }
 
-/// A time that fires, with what runs.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Firing {
-    /// The schedule, as it was put then.
-    pub schedule_id: String,
-    /// When it was due.
-    pub at: u64,
-    /// Whose it is.
-    pub principal: String,
-    /// The schedule's name.
-    pub name: String,
-    /// When its run was last begun, or tried to be.
-    pub tried_at: u64,
-    /// JSON.
-    pub work: String,
-    /// Of the links to approvals.
-    pub origin: String,
+row! {
+    /// A time that fires, with what runs.
+    #[derive(Debug, Clone)]
+    pub struct Firing {
+        /// The schedule, as it was put then.
+        pub schedule_id: String,
+        /// When it was due.
+        pub at: u64,
+        /// Whose it is.
+        pub principal: String,
+        /// The schedule's name.
+        pub name: String,
+        /// When its run was last begun, or tried to be.
+        pub tried_at: u64,
+        /// JSON.
+        pub work: String,
+        /// Of the links to approvals.
+        pub origin: String,
+    }
 }
 
 /// Times that fire and that nobody has tried since `before`, the oldest first.
@@ -335,27 +338,29 @@ pub fn asked(row: &Row, run: &str, now: u64) -> Statement {
     )
 }
 
-/// A time of the history.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Past {
-    /// When it was due.
-    pub at: u64,
-    /// Whether somebody asked for it.
-    pub manual: u64,
-    /// `due`, `begun`, `skipped` or `refused`.
-    pub state: String,
-    /// How many times a skipped one stands for.
-    pub missed: u64,
-    /// Its run.
-    pub run_id: Option<String>,
-    /// JSON: why no run began.
-    pub error: Option<String>,
-    /// How its run stands.
-    pub status: Option<String>,
-    /// When its run was begun.
-    pub begun_at: Option<u64>,
-    /// When its run ended.
-    pub ended_at: Option<u64>,
+row! {
+    /// A time of the history.
+    #[derive(Debug, Clone)]
+    pub struct Past {
+        /// When it was due.
+        pub at: u64,
+        /// Whether somebody asked for it.
+        pub manual: u64,
+        /// `due`, `begun`, `skipped` or `refused`.
+        pub state: String,
+        /// How many times a skipped one stands for.
+        pub missed: u64,
+        /// Its run.
+        pub run_id: Option<String>,
+        /// JSON: why no run began.
+        pub error: Option<String>,
+        /// How its run stands.
+        pub status: Option<String>,
+        /// When its run was begun.
+        pub begun_at: Option<u64>,
+        /// When its run ended.
+        pub ended_at: Option<u64>,
+    }
 }
 
 /// The times of a schedule before `before`, newest first, at most `limit`.

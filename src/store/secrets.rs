@@ -2,8 +2,7 @@
 
 use super::db::{Db, StoreError};
 use crate::platform::seal::Sealed;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// A secret that is to be stored.
 #[derive(Debug)]
@@ -22,34 +21,38 @@ pub struct Putting<'a> {
     pub now: u64,
 }
 
-/// A secret's row.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Whose it is.
-    pub principal: String,
-    /// Its name.
-    pub name: String,
-    /// The key that sealed it.
-    pub key_id: String,
-    /// Hex.
-    pub nonce: String,
-    /// Hex.
-    pub sealed: String,
-    /// JSON.
-    pub grants: String,
+row! {
+    /// A secret's row.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Whose it is.
+        pub principal: String,
+        /// Its name.
+        pub name: String,
+        /// The key that sealed it.
+        pub key_id: String,
+        /// Hex.
+        pub nonce: String,
+        /// Hex.
+        pub sealed: String,
+        /// JSON.
+        pub grants: String,
+    }
 }
 
-/// A secret as it is listed.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Listed {
-    /// Its name.
-    pub name: String,
-    /// JSON.
-    pub grants: String,
-    /// When it was first put.
-    pub created_at: u64,
-    /// When it was put last.
-    pub updated_at: u64,
+row! {
+    /// A secret as it is listed.
+    #[derive(Debug, Clone)]
+    pub struct Listed {
+        /// Its name.
+        pub name: String,
+        /// JSON.
+        pub grants: String,
+        /// When it was first put.
+        pub created_at: u64,
+        /// When it was put last.
+        pub updated_at: u64,
+    }
 }
 
 /// Puts a secret, in place of one of the same name.

@@ -4,8 +4,7 @@
 use super::db::{Db, Statement, StoreError};
 use crate::run::outcome::Status;
 use crate::services::rule::{Service, Stretch};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// Which service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,45 +17,47 @@ pub struct Key<'a> {
     pub name: &'a str,
 }
 
-/// A row, and how the run of its last stretch stands.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Whose it is.
-    pub principal: String,
-    /// Its package.
-    pub package: String,
-    /// Its name.
-    pub name: String,
-    wanted: String,
-    /// The version that was asked for.
-    pub version: Option<u64>,
-    /// JSON as sent.
-    pub params: String,
-    /// Of the links to approvals.
-    pub origin: String,
-    /// The run of its last stretch.
-    pub run_id: Option<String>,
-    settled: u64,
-    claimed_at: u64,
-    /// When the next stretch may begin.
-    pub next_at: u64,
-    /// When it wants to be woken.
-    pub alarm_at: Option<u64>,
-    /// Stretches since it was started.
-    pub stretches: u64,
-    /// Stretches in a row that failed soon.
-    pub failures: u64,
-    /// JSON: why its last stretch failed, or none could begin.
-    pub error: Option<String>,
-    /// When it was started.
-    pub started_at: u64,
-    /// When it was told to stop.
-    pub stopped_at: Option<u64>,
-    status: Option<String>,
-    lease_until: Option<u64>,
-    cancel_asked: Option<u64>,
-    created_at: Option<u64>,
-    ended_at: Option<u64>,
+row! {
+    /// A row, and how the run of its last stretch stands.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Whose it is.
+        pub principal: String,
+        /// Its package.
+        pub package: String,
+        /// Its name.
+        pub name: String,
+        wanted: String,
+        /// The version that was asked for.
+        pub version: Option<u64>,
+        /// JSON as sent.
+        pub params: String,
+        /// Of the links to approvals.
+        pub origin: String,
+        /// The run of its last stretch.
+        pub run_id: Option<String>,
+        settled: u64,
+        claimed_at: u64,
+        /// When the next stretch may begin.
+        pub next_at: u64,
+        /// When it wants to be woken.
+        pub alarm_at: Option<u64>,
+        /// Stretches since it was started.
+        pub stretches: u64,
+        /// Stretches in a row that failed soon.
+        pub failures: u64,
+        /// JSON: why its last stretch failed, or none could begin.
+        pub error: Option<String>,
+        /// When it was started.
+        pub started_at: u64,
+        /// When it was told to stop.
+        pub stopped_at: Option<u64>,
+        status: Option<String>,
+        lease_until: Option<u64>,
+        cancel_asked: Option<u64>,
+        created_at: Option<u64>,
+        ended_at: Option<u64>,
+    }
 }
 
 impl Row {

@@ -1,8 +1,7 @@
 //! The tables `sessions` and `sign_in_tries`: browsers that are signed in, and how often somebody tried.
 
 use super::db::{Db, Statement, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// Signs a browser in. `token`: the id of the token that did; `proof`: what binds it to the admin token.
 ///
@@ -28,21 +27,23 @@ pub async fn insert(
     db.run(&statement).await.map(|_| ())
 }
 
-/// A session that lives, and the token that it lives by.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// The token; `None` for the admin's.
-    pub token_id: Option<String>,
-    /// Of the admin's session.
-    pub proof: Option<String>,
-    /// When it ends.
-    pub expires_at: u64,
-    /// Whose the token is; `None` when there is none.
-    pub principal: Option<String>,
-    /// Its scopes.
-    pub scopes: Option<String>,
-    /// Its owner's name for it.
-    pub label: Option<String>,
+row! {
+    /// A session that lives, and the token that it lives by.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// The token; `None` for the admin's.
+        pub token_id: Option<String>,
+        /// Of the admin's session.
+        pub proof: Option<String>,
+        /// When it ends.
+        pub expires_at: u64,
+        /// Whose the token is; `None` when there is none.
+        pub principal: Option<String>,
+        /// Its scopes.
+        pub scopes: Option<String>,
+        /// Its owner's name for it.
+        pub label: Option<String>,
+    }
 }
 
 /// The session of a cookie, unless it or its token has expired or the token is revoked.
@@ -82,9 +83,10 @@ pub async fn count_try(
     now: u64,
     window_ms: u64,
 ) -> Result<u64, StoreError> {
-    #[derive(Deserialize)]
-    struct Tries {
-        tries: u64,
+    row! {
+        struct Tries {
+            tries: u64,
+        }
     }
     let statement = sql!(
         "INSERT INTO sign_in_tries (address, tries, since) VALUES (?1, 1, ?2)

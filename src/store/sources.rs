@@ -1,85 +1,92 @@
 //! The tables `sources`, `tools`, `tool_paths` and `tool_words`: what principals connect, and the tools that it has.
 
 use super::db::{Db, Statement, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
-/// A source's row.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Whose it is.
-    pub principal: String,
-    /// Its name.
-    pub name: String,
-    /// `mcp`, `openapi` or `graphql`.
-    pub kind: String,
-    /// JSON.
-    pub settings: String,
-    /// `ready` or `down`.
-    pub state: String,
-    /// JSON: why it is down.
-    pub fault: Option<String>,
-    /// JSON.
-    pub facts: String,
-    /// JSON.
-    pub left_out: String,
-    /// How many tools it has.
-    pub tools: u64,
-    /// Which rows of `tools` are its.
-    pub generation: u64,
-    /// Refreshes in a row that failed.
-    pub failures: u64,
-    /// When it was first put.
-    pub created_at: u64,
-    /// When its settings were put.
-    pub updated_at: u64,
-    /// When its tools were read last.
-    pub refreshed_at: Option<u64>,
-    /// When the schedule looks again.
-    pub refresh_at: u64,
+row! {
+    /// A source's row.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Whose it is.
+        pub principal: String,
+        /// Its name.
+        pub name: String,
+        /// `mcp`, `openapi` or `graphql`.
+        pub kind: String,
+        /// JSON.
+        pub settings: String,
+        /// `ready` or `down`.
+        pub state: String,
+        /// JSON: why it is down.
+        pub fault: Option<String>,
+        /// JSON.
+        pub facts: String,
+        /// JSON.
+        pub left_out: String,
+        /// How many tools it has.
+        pub tools: u64,
+        /// Which rows of `tools` are its.
+        pub generation: u64,
+        /// Refreshes in a row that failed.
+        pub failures: u64,
+        /// When it was first put.
+        pub created_at: u64,
+        /// When its settings were put.
+        pub updated_at: u64,
+        /// When its tools were read last.
+        pub refreshed_at: Option<u64>,
+        /// When the schedule looks again.
+        pub refresh_at: u64,
+    }
 }
 
-/// A tool, with what a call needs.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Tool {
-    /// Its path.
-    pub path: String,
-    /// Its source.
-    pub source: String,
-    /// What it does.
-    pub description: String,
-    /// JSON Schema of the argument.
-    pub parameters: String,
-    /// JSON Schema of the result, where it is known.
-    pub result: Option<String>,
-    /// JSON.
-    pub hints: String,
-    /// JSON.
-    pub plan: String,
+row! {
+    /// A tool, with what a call needs.
+    #[derive(Debug, Clone)]
+    pub struct Tool {
+        /// Its path.
+        pub path: String,
+        /// Its source.
+        pub source: String,
+        /// What it does.
+        pub description: String,
+        /// JSON Schema of the argument.
+        pub parameters: String,
+        /// JSON Schema of the result, where it is known.
+        pub result: Option<String>,
+        /// JSON.
+        pub hints: String,
+        /// JSON.
+        pub plan: String,
+    }
 }
 
-/// A tool, as a list shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Brief {
-    /// Its path.
-    pub path: String,
-    /// What the upstream knows it by.
-    pub key: String,
-    /// Its source.
-    pub source: String,
-    /// The beginning of what it does.
-    pub description: String,
-    /// JSON.
-    pub hints: String,
+row! {
+    /// A tool, as a list shows it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Brief {
+        /// Its path.
+        pub path: String,
+        /// What the upstream knows it by.
+        pub key: String,
+        /// Its source.
+        pub source: String,
+        /// The beginning of what it does.
+        pub description: String,
+        /// JSON.
+        pub hints: String,
+    }
 }
 
-/// What is known of a source's tools from before.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Named {
-    /// What the upstream knows a tool by.
-    pub key: String,
-    /// Its path.
-    pub path: String,
+row! {
+    /// What is known of a source's tools from before.
+    #[derive(Debug, Clone)]
+    pub struct Named {
+        /// What the upstream knows a tool by.
+        pub key: String,
+        /// Its path.
+        pub path: String,
+    }
 }
 
 /// Makes room for an import: the source's row, if there is none, and the generation that the import
@@ -96,9 +103,10 @@ pub async fn begin(
     settings: &str,
     now: u64,
 ) -> Result<u64, StoreError> {
-    #[derive(Deserialize)]
-    struct Given {
-        last_generation: u64,
+    row! {
+        struct Given {
+            last_generation: u64,
+        }
     }
     // A generation of a source that was deleted and put again is none of before.
     let statement = sql!(
@@ -129,9 +137,10 @@ pub async fn again(
     name: &str,
     now: u64,
 ) -> Result<Option<u64>, StoreError> {
-    #[derive(Deserialize)]
-    struct Given {
-        last_generation: u64,
+    row! {
+        struct Given {
+            last_generation: u64,
+        }
     }
     let statement = sql!(
         "UPDATE sources SET last_generation = MAX(last_generation + 1, ?3)
@@ -376,9 +385,10 @@ pub async fn list(db: &Db, principal: &str) -> Result<Vec<Row>, StoreError> {
 ///
 /// When D1 cannot be read.
 pub async fn names(db: &Db, principal: &str) -> Result<Vec<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Name {
-        name: String,
+    row! {
+        struct Name {
+            name: String,
+        }
     }
     let statement =
         sql!("SELECT name FROM sources WHERE principal = ?1 ORDER BY name LIMIT 500", principal);

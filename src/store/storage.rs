@@ -1,19 +1,21 @@
 //! The table `storage`: small values of a principal's programs.
 
 use super::db::{Db, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
-/// One key of a list.
-#[derive(Debug, Deserialize)]
-pub struct Key {
-    /// The key.
-    pub key: String,
+row! {
+    /// One key of a list.
+    #[derive(Debug)]
+    pub struct Key {
+        /// The key.
+        pub key: String,
+    }
 }
 
-#[derive(Deserialize)]
-struct Value {
-    value: String,
+row! {
+    struct Value {
+        value: String,
+    }
 }
 
 /// The value of a key, as tagged JSON.

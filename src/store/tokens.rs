@@ -1,30 +1,31 @@
 //! The table `tokens`: bearer tokens by the hash of their secret part.
 
 use super::db::{Db, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
-/// One token, as stored.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Token {
-    /// Its public part.
-    pub id: String,
-    /// Whose it is.
-    pub principal: String,
-    /// SHA-256 of the secret part, hex.
-    pub hash: String,
-    /// Its owner's name for it.
-    pub label: String,
-    /// Scopes, separated by one space.
-    pub scopes: String,
-    /// When it was made, Unix ms.
-    pub created_at: u64,
-    /// When it stops working, Unix ms; `None` means never.
-    pub expires_at: Option<u64>,
-    /// When it was revoked, Unix ms.
-    pub revoked_at: Option<u64>,
-    /// When it was last used, Unix ms, to the minute.
-    pub last_used_at: Option<u64>,
+row! {
+    /// One token, as stored.
+    #[derive(Debug, Clone)]
+    pub struct Token {
+        /// Its public part.
+        pub id: String,
+        /// Whose it is.
+        pub principal: String,
+        /// SHA-256 of the secret part, hex.
+        pub hash: String,
+        /// Its owner's name for it.
+        pub label: String,
+        /// Scopes, separated by one space.
+        pub scopes: String,
+        /// When it was made, Unix ms.
+        pub created_at: u64,
+        /// When it stops working, Unix ms; `None` means never.
+        pub expires_at: Option<u64>,
+        /// When it was revoked, Unix ms.
+        pub revoked_at: Option<u64>,
+        /// When it was last used, Unix ms, to the minute.
+        pub last_used_at: Option<u64>,
+    }
 }
 
 /// The token with this public part.

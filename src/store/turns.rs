@@ -4,8 +4,7 @@
 //! it; whoever waits asks again. A row runs out by itself, so what a dead isolate had comes back.
 
 use super::db::{Db, Statement, StoreError};
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// How long a call that waits keeps its place without asking again, in milliseconds: many looks.
 const PLACE_MS: u64 = 5_000;
@@ -23,13 +22,15 @@ pub struct Of<'a> {
     pub call_ms: u64,
 }
 
-/// A place among the calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Place {
-    /// Its row.
-    pub id: u64,
-    /// When it runs out: of a call that waits, after a few seconds.
-    until: u64,
+row! {
+    /// A place among the calls.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Place {
+        /// Its row.
+        pub id: u64,
+        /// When it runs out: of a call that waits, after a few seconds.
+        until: u64,
+    }
 }
 
 impl Place {

@@ -9,8 +9,7 @@ use super::permits::Permits;
 use super::runs::{Cursor, LEASE_MS};
 use crate::run::outcome::Status;
 use crate::run::segment::Setback;
-use crate::sql;
-use serde::Deserialize;
+use crate::{row, sql};
 
 /// A workflow that is about to begin.
 #[derive(Debug, Clone, Copy)]
@@ -127,57 +126,59 @@ pub async fn begin(
     })
 }
 
-/// A workflow with its run.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    /// Its id.
-    pub id: String,
-    /// Whose it is.
-    pub principal: String,
-    /// Where its run stands.
-    pub status: String,
-    /// The caller's own name for it.
-    pub label: Option<String>,
-    /// When it was accepted.
-    pub created_at: u64,
-    /// When it ended.
-    pub ended_at: Option<u64>,
-    /// The fence that may write.
-    pub fence: u64,
-    /// Past it the attempt counts as dead.
-    pub lease_until: u64,
-    /// When it goes on by itself.
-    pub wake_at: Option<u64>,
-    /// Code of its error.
-    pub error_code: Option<String>,
-    /// Kind of its error.
-    pub error_kind: Option<String>,
-    /// Whether the engine was told of it.
-    pub made: u64,
-    /// Whether the engine knows that it has ended.
-    pub closed: u64,
-    /// The segment at work, or the last.
-    pub segment: u64,
-    /// Retries that were asked for.
-    pub retries: u64,
-    /// The end of its life time.
-    pub ends_at: u64,
-    /// Segments in a row that were cut.
-    pub cuts: u64,
-    /// Segments in a row that were lost.
-    pub faults: u64,
-    /// How often the program was taken back.
-    pub errors: u64,
-    /// Attempts without a word since the journal last grew.
-    pub losses: u64,
-    /// Code of the failure for which the last segment is made again.
-    pub last_code: Option<String>,
-    /// Its message.
-    pub last_error: Option<String>,
-    /// When the window of the first open question ends.
-    pub expires_at: Option<u64>,
-    /// Whether somebody decided about a call that it waits with, or the run ended that a call invoked.
-    pub decided: u64,
+row! {
+    /// A workflow with its run.
+    #[derive(Debug, Clone)]
+    pub struct Row {
+        /// Its id.
+        pub id: String,
+        /// Whose it is.
+        pub principal: String,
+        /// Where its run stands.
+        pub status: String,
+        /// The caller's own name for it.
+        pub label: Option<String>,
+        /// When it was accepted.
+        pub created_at: u64,
+        /// When it ended.
+        pub ended_at: Option<u64>,
+        /// The fence that may write.
+        pub fence: u64,
+        /// Past it the attempt counts as dead.
+        pub lease_until: u64,
+        /// When it goes on by itself.
+        pub wake_at: Option<u64>,
+        /// Code of its error.
+        pub error_code: Option<String>,
+        /// Kind of its error.
+        pub error_kind: Option<String>,
+        /// Whether the engine was told of it.
+        pub made: u64,
+        /// Whether the engine knows that it has ended.
+        pub closed: u64,
+        /// The segment at work, or the last.
+        pub segment: u64,
+        /// Retries that were asked for.
+        pub retries: u64,
+        /// The end of its life time.
+        pub ends_at: u64,
+        /// Segments in a row that were cut.
+        pub cuts: u64,
+        /// Segments in a row that were lost.
+        pub faults: u64,
+        /// How often the program was taken back.
+        pub errors: u64,
+        /// Attempts without a word since the journal last grew.
+        pub losses: u64,
+        /// Code of the failure for which the last segment is made again.
+        pub last_code: Option<String>,
+        /// Its message.
+        pub last_error: Option<String>,
+        /// When the window of the first open question ends.
+        pub expires_at: Option<u64>,
+        /// Whether somebody decided about a call that it waits with, or the run ended that a call invoked.
+        pub decided: u64,
+    }
 }
 
 impl Row {
@@ -287,9 +288,10 @@ pub async fn left_behind(
     soon: u64,
     limit: u64,
 ) -> Result<Vec<String>, StoreError> {
-    #[derive(Deserialize)]
-    struct Id {
-        run_id: String,
+    row! {
+        struct Id {
+            run_id: String,
+        }
     }
     let statement = sql!(
         "SELECT w.run_id AS run_id FROM workflows w JOIN runs r ON r.id = w.run_id
@@ -340,9 +342,10 @@ pub async fn claim(
     permits: &Permits,
     now: u64,
 ) -> Result<Option<u64>, StoreError> {
-    #[derive(Deserialize)]
-    struct Fence {
-        fence: u64,
+    row! {
+        struct Fence {
+            fence: u64,
+        }
     }
     let lost = sql!(
         "UPDATE workflows

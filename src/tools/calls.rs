@@ -206,7 +206,7 @@ impl Sources {
         let path = known.row.path.as_str();
         let open = self.opened(&known.row.source).await?;
         let _turn = open.turns.take().await;
-        let _turn_of_all = self.turn_of_all(&open.reach, caller.call_ms).await?;
+        let _turn_of_all = self.turn_of_all(&open.reach, caller.call_ms).boxed_local().await?;
         let call = Call {
             path,
             plan: &known.plan,

@@ -43,6 +43,7 @@ use crate::tools::calls::Sources;
 use crate::tools::policy::{Declared, Policy};
 use crate::tools::source::Later;
 use crate::workflows::program::{self, Maker};
+use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -260,33 +261,40 @@ impl Tools {
     ///
     /// What the tool failed with, or why it was not called.
     pub async fn call(&self, n: u32, path: &str, arguments: &str) -> Result<Came, Fault> {
+        // Each a future of its own: V8 compiles a function whole when it is first called.
         let answer = match path {
             "emit" => self.emitted.take(arguments),
-            "storage.get" => storage::get(&self.db, &self.caller, arguments).await,
-            "storage.set" => storage::set(&self.db, &self.caller, arguments).await,
-            "storage.list" => storage::list(&self.db, &self.caller, arguments).await,
-            "storage.delete" => storage::delete(&self.db, &self.caller, arguments).await,
-            "http.fetch" => http::fetch(&self.db, &self.config, &self.caller, arguments).await,
-            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).await,
+            "storage.get" => storage::get(&self.db, &self.caller, arguments).boxed_local().await,
+            "storage.set" => storage::set(&self.db, &self.caller, arguments).boxed_local().await,
+            "storage.list" => storage::list(&self.db, &self.caller, arguments).boxed_local().await,
+            "storage.delete" => {
+                storage::delete(&self.db, &self.caller, arguments).boxed_local().await
+            }
+            "http.fetch" => {
+                http::fetch(&self.db, &self.config, &self.caller, arguments).boxed_local().await
+            }
+            "service.alarm" => alarm::set(&self.db, &self.caller, arguments).boxed_local().await,
             find::SEARCH => {
                 let wanted: find::Search = read(path, arguments)?;
-                let found = find::search(&self.db, &self.caller.principal, &wanted).await?;
+                let found = find::search(&self.db, &self.caller.principal, &wanted).boxed_local();
+                let found = found.await?;
                 tagged(path, &found)
             }
             find::DESCRIBE => {
                 let wanted: Described = read(path, arguments)?;
-                let found = find::describe(&self.db, &self.caller.principal, &wanted.path).await?;
+                let found = find::describe(&self.db, &self.caller.principal, &wanted.path);
+                let found = found.boxed_local().await?;
                 tagged(path, &found)
             }
             _ if Maker::has(path) => match &self.workflows {
-                Some(workflows) => workflows.call(n, path, arguments).await,
-                None => return Err(self.unknown(path).await?),
+                Some(workflows) => workflows.call(n, path, arguments).boxed_local().await,
+                None => return Err(self.unknown(path).boxed_local().await?),
             },
             nested::PATH if self.nested.is_some() => {
                 let Some(nested) = &self.nested else { return Err(self.unknown(path).await?) };
                 let told = Told::default();
                 let heard = self.teller.as_ref().map(|_| told.clone());
-                match self.told(&told, nested.invoke(n, arguments, heard)).await? {
+                match self.told(&told, nested.invoke(n, arguments, heard)).boxed_local().await? {
                     Came::Back(answer) => Ok(answer),
                     waits @ Came::Waits(_) => return Ok(waits),
                 }
@@ -295,12 +303,13 @@ impl Tools {
                 (Some(tool), _) => {
                     let told = Told::default();
                     let hear = |text: String| told.put(format!("{path}: {text}"));
-                    self.told(&told, self.sources.call(&tool, arguments, &self.caller, &hear)).await
+                    let called = self.sources.call(&tool, arguments, &self.caller, &hear);
+                    self.told(&told, called).boxed_local().await
                 }
                 (None, Some(service)) => {
-                    service.call(path, arguments, &self.caller, &self.policy).await?
+                    service.call(path, arguments, &self.caller, &self.policy).boxed_local().await?
                 }
-                (None, None) => Err(self.unknown(path).await?),
+                (None, None) => Err(self.unknown(path).boxed_local().await?),
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);

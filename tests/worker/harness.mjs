@@ -62,6 +62,7 @@ export const ADMIN_TOKEN = SECRETS.HOLDFAST_ADMIN_TOKEN;
  * @property {string} main its main module, from the top of the checkout
  * @property {string} [binding] the service binding by which ours calls it
  * @property {boolean} [loader] whether it has the binding LOADER
+ * @property {boolean} [database] whether it has a database of its own, DB
  * @property {Record<string, string>} [services] its own service bindings: the neighbours' names
  * @property {string[]} [flags] its compatibility flags
  */
@@ -367,6 +368,7 @@ async function miniflareOptions(options) {
         manifest: { mainModule: "entry.js", modules: await modulesOf(one.main) },
         env: {
           ...entries(one.loader ? { LOADER: null } : {}, () => ({ type: "worker-loader" })),
+          ...entries(one.database ? { DB: one.name } : {}, (id) => ({ type: "d1", name: id, id })),
           ...entries(one.services ?? {}, (worker) => ({ type: "worker", worker })),
         },
       },

@@ -8,7 +8,8 @@ use crate::run::journal::{self, Call, Nature, Next, Put, Reply, Ruling, Unfit};
 use crate::run::machine::{Command, Event};
 use crate::run::outcome::{Outcome, Question};
 use crate::run::value;
-use crate::store::{approvals, dispatches, followed};
+use crate::store::dispatches::{Called, Ended, Ending};
+use crate::store::{approvals, followed};
 use crate::tools::Came;
 use crate::tools::policy::{self, Action};
 use crate::tools::reply_of;
@@ -89,8 +90,8 @@ impl Attempt {
         let path = self.path_of(n);
         let reply = reply_of(&path, &answered);
         let ending = match &answered {
-            Ok(_) => dispatches::Ending::Returned,
-            Err(_) => dispatches::Ending::Failed,
+            Ok(_) => Ending::Returned,
+            Err(_) => Ending::Failed,
         };
         self.record_end(n, ending, &reply);
         let reply = self.record_reply(n, reply, answered.as_ref().err().cloned());
@@ -105,16 +106,10 @@ impl Attempt {
         self.arguments.get(&n).map(|(path, _)| path.clone()).unwrap_or_default()
     }
 
-    pub(super) fn record_end(&self, n: u32, ending: dispatches::Ending, reply: &str) {
-        let (run, fence) = (&self.order.run_id, self.order.fence);
-        self.recorder.push([dispatches::ended(run, fence, n, ending, reply, now_ms())]);
-        self.hurry_unless_read(&self.path_of(n));
-    }
-
-    /// What may have changed something is not left unwritten for longer than it takes to write it.
-    fn hurry_unless_read(&self, path: &str) {
-        if !self.tools.only_reads(path) {
-            self.recorder.hurry();
+    pub(super) fn record_end(&self, n: u32, ending: Ending, reply: &str) {
+        self.recorder.ended(Ended::new(n, ending, reply, now_ms()));
+        if !self.tools.only_reads(&self.path_of(n)) {
+            self.recorder.hurry_soon();
         }
     }
 
@@ -145,7 +140,7 @@ impl Attempt {
                 Command::Stop { n } => {
                     if let Some(stop) = self.stops.remove(&n) {
                         stop.abort();
-                        self.record_end(n, dispatches::Ending::Stopped, "null");
+                        self.record_end(n, Ending::Stopped, "null");
                     }
                 }
                 Command::Finish(ended) => outcome = Some(*ended),
@@ -289,9 +284,10 @@ impl Attempt {
 
     pub(super) fn call(&mut self, n: u32, path: &str, arguments: &str) {
         let (path, arguments) = (path.to_owned(), arguments.to_owned());
-        let (run, fence) = (&self.order.run_id, self.order.fence);
-        self.recorder.push([dispatches::called(run, fence, n, &path, &arguments, now_ms())]);
-        self.hurry_unless_read(&path);
+        self.recorder.called(Called::new(n, &path, &arguments, now_ms()));
+        if !self.tools.only_reads(&path) {
+            self.recorder.hurry();
+        }
         let recorder = self.recorder.clone();
         let tools = Rc::clone(&self.tools);
         let called = async move {

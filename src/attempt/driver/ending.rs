@@ -44,7 +44,10 @@ impl Attempt {
             _ => None,
         };
         let outcome = if setback.is_some() { Outcome::Parked } else { outcome };
-        let undoable = self.undoable(&outcome).await;
+        let undoable = match outcome.fault() {
+            Some(_) => self.undoable().boxed_local().await,
+            None => None,
+        };
         let response = self.response(&outcome, undoable, now);
         let error = outcome.fault().map(|fault| (fault.code.entry().code, fault.kind().word()));
         let (run, fence) = (&self.order.run_id, self.order.fence);
@@ -55,7 +58,10 @@ impl Attempt {
             Outcome::Parked => waits_as,
             outcome => outcome.status(),
         };
-        self.recorder.push([attempts::ended(run, fence, &self.spent(now), ended_as, now)]);
+        self.recorder.forget_beginning();
+        let began = (self.began_at, self.order.limits.ceiling_ms);
+        let spent = self.spent(now);
+        self.recorder.push([attempts::ended(run, fence, began, &spent, (ended_as, now))]);
         if let Some(statements) = setback {
             self.recorder.push(statements);
         } else if outcome == Outcome::Parked {
@@ -64,13 +70,18 @@ impl Attempt {
             }
             self.recorder.push([store::park(run, fence, waits_as, wake_at)]);
         } else {
-            self.recorder.push([approvals::drop_open(run, fence, now)]);
+            if self.order.resumes || self.people.were_asked() {
+                self.recorder.push([approvals::drop_open(run, fence, now)]);
+            }
             if undoable.is_some() {
                 let until = now.saturating_add(rollback::KEPT_MS);
                 self.recorder.push([store::keep(run, fence, until)]);
             } else {
                 self.recorder.forget_entries();
-                self.recorder.push(store::forget(run, fence));
+                if self.recorder.has_entries() {
+                    self.recorder.push([store::forget_entries(run, fence)]);
+                }
+                self.recorder.push([store::forget_recording(run, fence)]);
             }
             self.recorder.push(runs::end(&runs::Ending {
                 id: run,
@@ -79,6 +90,7 @@ impl Attempt {
                 error: error.as_ref().map(|(code, kind)| (*code, kind.as_str())),
                 ended_at: now,
                 response: &response,
+                logged: self.order.resumes || self.logged > 0,
             }));
         }
         let recorder = self.recorder.clone();
@@ -105,7 +117,7 @@ impl Attempt {
             },
         };
         if let Err(error) = written {
-            return Ok(self.unstored(desk, &outcome, undoable, now, error).await);
+            return Ok(self.unstored(desk, &outcome, undoable, now, error).boxed_local().await);
         }
         if self.recorder.changed() == 0 {
             // Whoever took the run over, or the first of two writes, has the word.
@@ -113,7 +125,7 @@ impl Attempt {
         }
         if outcome.status().is_final()
             && (self.order.resumes || self.people.follow_others())
-            && let Err(error) = crate::runs::end_left_alone(&self.db, desk, run).await
+            && let Err(error) = crate::runs::end_left_alone(&self.db, desk, run).boxed_local().await
         {
             // What waits for people alone ends with its questions, which expire.
             worker::console_error!("run {run}: runs that it left alone: {}", error.message);
@@ -122,8 +134,7 @@ impl Attempt {
     }
 
     /// Calls that would undo what a run did that failed or was cancelled; `None` where there are none.
-    async fn undoable(&mut self, outcome: &Outcome) -> Option<u64> {
-        outcome.fault()?;
+    async fn undoable(&mut self) -> Option<u64> {
         let plan = rollback::plan(&self.db, &self.order.principal, self.record.journal()).await;
         match plan {
             Ok(plan) => rollback::count(&plan),
