@@ -201,7 +201,7 @@ impl Sources {
         known: &Known,
         arguments: &str,
         caller: &Caller,
-        told: &dyn Fn(String),
+        told: &dyn Fn(Told),
     ) -> Result<String, Fault> {
         let path = known.row.path.as_str();
         let open = self.opened(&known.row.source).await?;
@@ -216,8 +216,8 @@ impl Sources {
         };
         let reach = open.reach.of_tool(path, caller.answer_bytes);
         let hear = |what: Told| match what {
-            Told::Progress(text) => told(text),
             Told::Changed => self.changed(&known.row.source),
+            what => told(what),
         };
         open.connected.call(&reach, call, &hear).await
     }
