@@ -1,8 +1,9 @@
 //! Answers that are too large, cut by one rule: what stands first is kept, as far as there is room, and closed
 //! to be a value again; what stands behind is left out. Pure.
 //!
-//! A text ends where the room does; a list or an object ends with its last part that is whole, or with the
-//! text that was cut. Nothing is parsed: the beginning of an answer is enough.
+//! A list ends with its last whole item, the outermost list that can; where that would leave out more than half
+//! of the room, and where there is no list, a text ends where the room does, and an object with what it has
+//! until there. Nothing is parsed: the beginning of an answer is enough.
 
 use super::exchange::{Response, is_json, is_text};
 use std::fmt::Write as _;
@@ -21,8 +22,9 @@ pub struct Beginning {
 
 struct Level<'a> {
     is_list: bool,
-    /// Parts before the one that is read.
+    /// Parts before the one that is read, and where the last of them ends.
     parts: usize,
+    whole: usize,
     key: &'a str,
     wants_key: bool,
 }
@@ -46,7 +48,7 @@ pub fn json(text: &str, room: usize) -> Option<Beginning> {
         match byte {
             b'{' | b'[' => {
                 let is_list = *byte == b'[';
-                levels.push(Level { is_list, parts: 0, key: "", wants_key: !is_list });
+                levels.push(Level { is_list, parts: 0, whole: 0, key: "", wants_key: !is_list });
                 safe = at;
             }
             b'}' | b']' => {
@@ -56,6 +58,7 @@ pub fn json(text: &str, room: usize) -> Option<Beginning> {
             b',' => {
                 if let Some(level) = levels.last_mut() {
                     level.parts = level.parts.saturating_add(1);
+                    level.whole = safe;
                     level.wants_key = !level.is_list;
                 }
             }
@@ -64,7 +67,7 @@ pub fn json(text: &str, room: usize) -> Option<Beginning> {
                 match levels.last_mut() {
                     Some(level) if level.wants_key => {
                         level.wants_key = false;
-                        level.key = text.get(at..end).unwrap_or_default();
+                        level.key = text.get(at..end).filter(|_| whole).unwrap_or_default();
                     }
                     _ => {
                         safe = end;
@@ -92,6 +95,13 @@ pub fn json(text: &str, room: usize) -> Option<Beginning> {
                 safe = at;
             }
         }
+    }
+    let half = safe.div_euclid(2);
+    let whole = |level: &Level<'_>| level.is_list && level.parts > 0 && level.whole > half;
+    if let Some(place) = levels.iter().position(whole) {
+        levels.truncate(place.saturating_add(1));
+        safe = levels.last().map_or(safe, |level| level.whole);
+        quote = false;
     }
     let kept = text.get(..safe).filter(|kept| !kept.is_empty())?;
     let mut value = kept.to_owned();
@@ -211,20 +221,21 @@ mod tests {
     fn what_stands_first_is_kept() {
         let text = r#"{"total":4,"items":[{"id":1,"name":"one"},{"id":2,"name":"two"},{"id":3}],"next":"x"}"#;
         let (kept, at) = cut(text, 60);
-        assert_eq!(
-            kept,
-            value!({ "total": 4, "items": [{ "id": 1, "name": "one" }, { "id": 2 }] })
-        );
-        assert_eq!(at, "items[1].name");
+        assert_eq!(kept, value!({ "total": 4, "items": [{ "id": 1, "name": "one" }] }));
+        assert_eq!(at, "items[1]");
         let (kept, at) = cut(text, 72);
         assert_eq!(kept["items"][1], value!({ "id": 2, "name": "two" }));
         assert_eq!(at, "items[2]");
+        let uneven = r#"[{"a":1},{"list":[1,2,3,4,5,6,7,8,9,0]}]"#;
+        let (kept, at) = cut(uneven, 34);
+        assert_eq!(kept, value!([{ "a": 1 }, { "list": [1, 2, 3, 4, 5] }]));
+        assert_eq!(at, "[1].list[5]");
         assert_eq!(cut("[1,23456789,3]", 10).0, value!([1]));
         assert_eq!(cut(r#""a long text""#, 9), (value!("a long"), String::new()));
         assert_eq!(cut(r#"["\u00e9\ud83d\ude00\\ü"]"#, 20).0, value!(["é"]));
         assert_eq!(
             cut(r#"[{"a":{"b":"cccccccccc"}}]"#, 20),
-            (value!([{ "a": { "b": "cc" } }]), "[0].a.b".into())
+            (value!([{ "a": { "b": "ccc" } }]), "[0].a.b".into())
         );
         assert_eq!(json("123456", 4), None);
     }
