@@ -156,8 +156,8 @@ impl Host for Fake {
                 let (run, is_error) = outcome(&execute.code);
                 answer(&run, is_error)
             }
-            Tool::RunGet(wanted) => {
-                Err(Fault::new(Code::RunNotFound, format!("There is no run {}.", wanted.run_id)))
+            Tool::RunGet(id) => {
+                Err(Fault::new(Code::RunNotFound, format!("There is no run {id}.")))
             }
             _ => answer(&json!({ "runs": [], "nextCursor": null }), false),
         }

@@ -227,10 +227,16 @@ impl Hands {
     /// decided, or its attempt was lost. Whoever claims the run first makes the attempt; nothing
     /// else happens. What goes wrong is told to the desk: the schedule comes to it again.
     ///
-    /// When it has ended, so are the runs that waited for it. A workflow is taken up by the engine,
-    /// which is woken.
+    /// So are the runs that it waits for, and when it has ended those that waited for it. A workflow
+    /// is taken up by the engine, which is woken.
     pub async fn take_up(&self, run: &str) {
         let taken = async {
+            // What it waits for may be lost, and then nothing else moves it on but the schedule.
+            for row in followed::of_run(&self.db, run).await? {
+                if row.status.as_deref() == Some(Status::Running.as_str()) {
+                    self.take_up_later(&row.child_id);
+                }
+            }
             let woken = workflows::wake(self, run).await?;
             for _ in 0..MAX_ATTEMPTS {
                 if woken || !self.attempt(run).await? {

@@ -87,7 +87,7 @@ pub async fn sweep(this: JsValue) -> Result<JsValue, JsValue> {
         // In order, and each by itself: one that fails, or computes for minutes, keeps none before it.
         Ok::<_, Fault>([
             services::sweep(&hands).await,
-            schedules::sweep(&hands).await,
+            schedules::round::sweep(&hands).await,
             workflows::reconcile::sweep(&hands).await,
             approvals::sweep(&hands).await,
             sources.sweep().await,

@@ -420,10 +420,11 @@ pub async fn cancel(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<S
     let Some(row) = table::find(db, principal, id).await? else { return Err(not_found(id)) };
     if let Some(fence) = journal::claim_to_end(db, &row.id, now_ms()).await? {
         let fault = Fault::new(Code::Cancelled, "The run was cancelled: it was asked to end.");
+        let fault = with_unknown(db, id, fault).await?;
         return end_lost(db, desk, id, fence, fault, None).await;
     }
     if table::ask_cancel(db, principal, id).await? {
-        // The attempt looks every two seconds; one that is dead is found by its lease.
+        // The attempt looks every two seconds.
         for _ in 0..40 {
             crate::platform::clock::sleep_ms(100).await;
             if let Some(response) = table::response(db, id).await? {
@@ -441,7 +442,9 @@ pub async fn cancel(db: &Db, desk: &Desk, principal: &str, id: &str) -> Result<S
 /// The database.
 pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
     let now = now_ms();
-    let rows = table::lost(db, now, SWEEP_AT_ONCE).await?;
+    let mut rows = table::lost(db, now, SWEEP_AT_ONCE).await?;
+    // Whoever invoked another comes first: the other ends with it.
+    rows.sort_by_key(|row| row.created_at);
     for row in &rows {
         if !journal::survives(db, &row.id).await? {
             sweep_one(db, desk, row, now).await?;
@@ -452,22 +455,24 @@ pub async fn sweep(db: &Db, desk: &Desk) -> Result<usize, Fault> {
 }
 
 async fn sweep_one(db: &Db, desk: &Desk, row: &Row, now: u64) -> Result<String, Fault> {
-    let mut fault = Fault::new(
+    let fault = Fault::new(
         Code::SandboxGone,
         "The sandbox of this run is gone: it gave no sign of life for 30s.",
     );
-    // Nobody knows what became of what was called and did not return; whoever asks is told so.
+    let fault = with_unknown(db, &row.id, fault).await?;
+    end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
+}
+
+/// Nobody knows what became of what was called and did not return; whoever asks is told so.
+async fn with_unknown(db: &Db, id: &str, fault: Fault) -> Result<Fault, Fault> {
     let reads = tools::reads();
-    let calls = dispatches::of_run(db, &row.id).await?;
+    let calls = dispatches::of_run(db, id).await?;
     let open = calls.iter().filter(|call| call.state == "called");
     let unknown: Vec<Value> = open
         .filter(|call| !reads.contains(&call.path.as_str()))
         .map(|call| json!({ "n": call.n, "tool": call.path }))
         .collect();
-    if !unknown.is_empty() {
-        fault = fault.with("effectUnknown", unknown);
-    }
-    end_lost(db, desk, &row.id, row.fence, fault, Some(now)).await
+    Ok(if unknown.is_empty() { fault } else { fault.with("effectUnknown", unknown) })
 }
 
 /// Ends a run in place of an attempt that cannot any more. `taken_at`: the attempt may live, so it

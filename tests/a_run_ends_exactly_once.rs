@@ -241,6 +241,24 @@ fn the_time_of_an_attempt_is_told_apart() {
     assert_eq!((timing.compute_ms, timing.tools_ms, timing.total_ms), (120, 300, 460));
 }
 
+#[test]
+fn a_run_that_was_to_go_on_never_says_that_nothing_ran() {
+    let mut fresh = Run::new(limits(1_000), 100);
+    let mut resumed = Run::resumed(limits(1_000), 100, Vec::new());
+    let code_of = |commands: Vec<Command>| match commands.into_iter().next() {
+        Some(Command::Finish(outcome)) => outcome.fault().map(|fault| fault.code),
+        _ => None,
+    };
+    let late = limits(1_000).create_ms + 100;
+    assert_eq!(code_of(fresh.on(late, Event::Tick)), Some(Code::CreateTimedOut));
+    assert_eq!(code_of(resumed.on(late, Event::Tick)), Some(Code::SandboxGone));
+    let mut refused = Run::resumed(limits(1_000), 100, Vec::new());
+    let failed = Event::SandboxFailed(Fault::new(Code::CreateFailed, "no"));
+    assert_eq!(code_of(refused.on(110, failed)), Some(Code::SandboxGone));
+    let timing = refused.timing(40, 9_999);
+    assert_eq!((timing.queued_ms, timing.earlier_ms, timing.total_ms), (0, Some(60), 70));
+}
+
 /// One step of a random history.
 #[derive(Debug, Clone)]
 enum Step {

@@ -103,14 +103,19 @@ fn looking_up_a_failed_run_is_no_failure() {
 fn a_waiting_run_says_whom_to_ask_and_where() {
     let run = json!({
         "id": "run_7f", "status": "waiting_approval", "outcome": null,
-        "approvals": [{ "id": "apr_1", "approveUrl": "https://holdfast.example/approvals/apr_1" }],
+        "approvals": [
+            { "id": "apr_1", "tool": "mail.send", "approveUrl": "https://holdfast.example/approvals/apr_1" },
+            { "id": "apr_2", "tool": "crm.add", "approveUrl": "https://holdfast.example/approvals/apr_2" },
+        ],
     });
     for body in answers(&outcome(&run, false)) {
         assert_eq!(body["result"]["isError"], false);
         assert_eq!(body["result"]["structuredContent"], run);
         assert!(text_of(&body).starts_with(
             "Waiting for approval. Ask the user to open \
-             https://holdfast.example/approvals/apr_1 , then call resume with runId run_7f.\n\n{"
+             https://holdfast.example/approvals/apr_1 (mail.send) and \
+             https://holdfast.example/approvals/apr_2 (crm.add), then call resume with runId \
+             run_7f.\n\n{"
         ));
     }
 }

@@ -169,8 +169,8 @@ fn arguments_arrive_as_they_were_sent() {
     let bare = execute(&json!({ "code": "1", "params": null, "budgetMs": null, "label": null }));
     assert!(bare.params.is_none() && bare.budget_ms.is_none() && bare.label.is_none());
 
-    let Tool::RunGet(get) = called("run_get", &json!({ "runId": "run_7f" })) else { panic!() };
-    assert_eq!(get.run_id, "run_7f");
+    let Tool::RunGet(id) = called("run_get", &json!({ "runId": "run_7f" })) else { panic!() };
+    assert_eq!(id, "run_7f");
     let list = json!({ "limit": 5, "cursor": "c", "status": "waiting_approval" });
     let Tool::RunList(list) = called("run_list", &list) else { panic!() };
     assert_eq!((list.limit, list.cursor.as_deref()), (Some(5), Some("c")));

@@ -7,14 +7,12 @@ use crate::error::Fault;
 use crate::platform::clock::now_ms;
 use crate::rollback as undo;
 use crate::store::compensations;
+use crate::store::lists::{self, Lists};
 use crate::tools::compensation::{self, Declaration, Declarations};
 use crate::tools::policy::Scope;
 use serde::Deserialize;
 use serde_json::json;
 use worker::{Method, Request, Response};
-
-/// Bytes of one list, as JSON.
-const MAX_BYTES: usize = 262_144;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -42,7 +40,7 @@ pub async fn list(app: &App, req: Request) -> Result<Response, Fault> {
     }
 }
 
-/// `GET /v1/compensations`: `{all, own}`.
+/// `GET /v1/compensations`: `{all, own, sources}`.
 async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
     shown(&compensations::of(&app.db, &principal.name).await?)
@@ -52,14 +50,9 @@ async fn get(app: &App, req: &Request) -> Result<Response, Fault> {
 async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
     let principal = auth::require(app, &req, "policies").await?;
     let wanted: Wanted = body::json(&mut req).await?;
-    compensation::check(&wanted.list)?;
+    let text = compensation::check("list", &wanted.list)?;
     let of = list_of(&principal, wanted.scope)?;
-    let text =
-        serde_json::to_string(&wanted.list).map_err(|error| Fault::invalid("list", error))?;
-    if text.len() > MAX_BYTES {
-        return Err(Fault::invalid("list", format!("may have {MAX_BYTES} bytes at most")));
-    }
-    compensations::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
+    lists::put(&app.db, Lists::Compensations, &of, &text, &principal.name, now_ms()).await?;
     shown(&compensations::of(&app.db, &principal.name).await?)
 }
 
@@ -67,12 +60,13 @@ async fn put(app: &App, mut req: Request) -> Result<Response, Fault> {
 async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
     let scope = super::policies::scope_of(req)?;
-    compensations::remove(&app.db, &list_of(&principal, scope)?).await?;
+    lists::remove(&app.db, Lists::Compensations, &list_of(&principal, scope)?).await?;
     shown(&compensations::of(&app.db, &principal.name).await?)
 }
 
 fn shown(declarations: &Declarations) -> Result<Response, Fault> {
-    json_text(json!({ "all": declarations.all, "own": declarations.own }).to_string(), 200)
+    let Declarations { own, sources, all } = declarations;
+    json_text(json!({ "all": all, "own": own, "sources": sources }).to_string(), 200)
 }
 
 /// `/v1/runs/:id/rollback`.

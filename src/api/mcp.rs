@@ -112,7 +112,7 @@ async fn run_tool(
     let target = match &call.tool {
         Tool::PackageInvoke(invoke) => Some(Target::read(&invoke.name)),
         Tool::ServiceStart(start) => Some(Target::read(&start.name)),
-        Tool::ServiceStop(stop) => Some(Target::read(&stop.name)),
+        Tool::ServiceStop(service) => Some(Target::read(service)),
         _ => None,
     };
     let scope = match &target {
@@ -156,15 +156,14 @@ async fn run_tool(
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
             }
         }
-        Tool::Resume(resume) => {
+        Tool::Resume(id) => {
             let wait = Wait::at_most(approvals::RESUME_WAIT_MS);
-            let came =
-                approvals::resume(app.hands(), principal.name.clone(), resume.run_id, None, wait);
+            let came = approvals::resume(app.hands(), principal.name.clone(), id, None, wait);
             answered(streaming::look(came).await, None, call.reply, None)
         }
-        Tool::RunRollback(undo) => {
+        Tool::RunRollback(id) => {
             let (db, config, name) = (&app.db, &app.config, &principal.name);
-            let order = rollback::order(db, config, name, &undo.run_id, now_ms());
+            let order = rollback::order(db, config, name, &id, now_ms());
             match order.boxed_local().await {
                 Ok(order) => open(app, Order { origin, ..order }, asker, call.reply).await,
                 Err(fault) => respond(call.reply.answer(&Err(fault))),
@@ -180,8 +179,8 @@ async fn run_tool(
             }
         }
         tool => {
-            let came = mcp_answers::of(app, principal, tool, &origin).boxed_local().await;
-            respond(call.reply.answer(&came.and_then(look)))
+            let answered = mcp_answers::of(app, principal, tool, &origin).boxed_local().await;
+            respond(call.reply.answer(&answered.and_then(look)))
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{App, internal};
 use crate::auth::Principal;
 use crate::error::Fault;
-use crate::mcp::{Change, ScheduleChange, SchedulePut, Tool, WorkflowCreate};
+use crate::mcp::{Change, RunList, ScheduleChange, SchedulePut, Tool, WorkflowCreate};
 use crate::packages::{self, Target};
 use crate::run::outcome::Status;
 use crate::runs::{self, Page};
@@ -28,29 +28,24 @@ pub async fn of(
 ) -> Result<String, Fault> {
     let name = &principal.name;
     match tool {
-        Tool::RunGet(get) => runs::get(&app.db, &app.desk, name, &get.run_id).await,
+        Tool::RunGet(id) => runs::get(&app.db, &app.desk, name, &id).await,
         Tool::RunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());
-            let page = Page {
-                limit: limit.as_deref(),
-                cursor: list.cursor.as_deref(),
-                status: list.status.map(Status::as_str),
-            };
-            runs::list(&app.db, name, &page).await
+            runs::list(&app.db, name, &page(&list, limit.as_deref())).await
         }
         Tool::PackageList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());
             packages::list(&app.db, name, limit.as_deref(), list.cursor.as_deref()).await
         }
         Tool::ToolSearch(search) => find::search(&app.db, name, &search).await,
-        Tool::ToolDescribe(describe) => find::describe(&app.db, name, &describe.path).await,
+        Tool::ToolDescribe(path) => find::describe(&app.db, name, &path).await,
         Tool::ServiceStart(start) => {
             let target = Target::read(&start.name)?;
             let wanted = services::Start { params: start.params, version: start.version };
             services::start(&app.hands(), name, &target, wanted, origin).await
         }
-        Tool::ServiceStop(stop) => {
-            let target = Target::read(&stop.name)?;
+        Tool::ServiceStop(service) => {
+            let target = Target::read(&service)?;
             services::stop(&app.hands(), name, &target, STOP_WAIT_MS).await
         }
         Tool::ServiceStatus(status) => {
@@ -66,14 +61,9 @@ pub async fn of(
         }
         Tool::WorkflowRunList(list) => {
             let limit = list.limit.map(|limit| limit.to_string());
-            let page = Page {
-                limit: limit.as_deref(),
-                cursor: list.cursor.as_deref(),
-                status: list.status.map(Status::as_str),
-            };
-            workflows::list(&app.hands(), name, &page).await
+            workflows::list(&app.hands(), name, &page(&list, limit.as_deref())).await
         }
-        Tool::WorkflowCancel(cancel) => workflows::cancel(&app.hands(), name, &cancel.run_id).await,
+        Tool::WorkflowCancel(id) => workflows::cancel(&app.hands(), name, &id).await,
         Tool::SchedulePut(put) => {
             let (at, wanted) = schedule(put)?;
             schedules::put(&app.hands(), name, &at, wanted, origin).await
@@ -101,6 +91,10 @@ pub async fn of(
 }
 
 /// A schedule as a tool call puts it, and its name.
+fn page<'a>(list: &'a RunList, limit: Option<&'a str>) -> Page<'a> {
+    Page { limit, cursor: list.cursor.as_deref(), status: list.status.map(Status::as_str) }
+}
+
 fn schedule(call: SchedulePut) -> Result<(String, schedules::Put), Fault> {
     let run = call.run.as_deref().map_or("{}", serde_json::value::RawValue::get);
     let run = serde_json::from_str(run).map_err(|error| Fault::invalid("run", error))?;

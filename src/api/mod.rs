@@ -138,9 +138,11 @@ fn nothing_at(path: &str) -> Fault {
 /// A parameter of the query in whole seconds, as milliseconds, at most `most_ms`; the only one that
 /// the resource has.
 fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault> {
-    let url = req.url().map_err(|_| Fault::invalid("url", "cannot be read"))?;
+    let url = req.inner().url();
+    // The way of a request has no fragment.
+    let Some((_, query)) = url.split_once('?') else { return Ok(None) };
     let mut found = None;
-    for (key, value) in url.query_pairs() {
+    for (key, value) in url::form_urlencoded::parse(query.as_bytes()) {
         if key != name {
             return Err(Fault::invalid("query", format!("has the one parameter {name}")));
         }
@@ -158,7 +160,12 @@ fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault
 
 /// Where this deployment is reached, as the request says: of the links that it gives.
 pub(crate) fn origin(req: &Request) -> String {
-    req.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+    // The platform has written it in its one form: nothing is left to parse.
+    let url = req.inner().url();
+    let host = url.find("://").map_or(0, |at| at.saturating_add(3));
+    let path = url.get(host..).and_then(|rest| rest.find('/'));
+    let end = path.map_or(url.len(), |at| host.saturating_add(at));
+    url.get(..end).unwrap_or_default().to_owned()
 }
 
 /// Refuses a method that the resource does not have.

@@ -4,6 +4,7 @@ use super::{App, allow, auth, body, json_text, nothing_at};
 use crate::auth::Principal;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
+use crate::store::lists::{self, Lists};
 use crate::store::policies;
 use crate::tools::find;
 use crate::tools::policy::{self, Policy, Rule, Scope};
@@ -97,14 +98,14 @@ pub async fn replace(
     if text.len() > MAX_BYTES {
         return Err(Fault::invalid("rules", format!("may have {MAX_BYTES} bytes at most")));
     }
-    policies::put(&app.db, &of, &text, &principal.name, now_ms()).await?;
+    lists::put(&app.db, Lists::Policies, &of, &text, &principal.name, now_ms()).await?;
     Ok(())
 }
 
 /// `DELETE /v1/policies?scope=own`: removes a list.
 async fn remove(app: &App, req: &Request) -> Result<Response, Fault> {
     let principal = auth::require(app, req, "policies").await?;
-    policies::remove(&app.db, &list_of(&principal, scope_of(req)?)?).await?;
+    lists::remove(&app.db, Lists::Policies, &list_of(&principal, scope_of(req)?)?).await?;
     shown(&policies::of(&app.db, &principal.name).await?)
 }
 
@@ -144,7 +145,7 @@ pub(super) fn scope_of(req: &Request) -> Result<Scope, Fault> {
 pub(super) fn list_of(principal: &Principal, scope: Scope) -> Result<String, Fault> {
     match scope {
         Scope::Own => Ok(principal.name.clone()),
-        Scope::All if principal.name == "admin" => Ok(policies::ALL.to_owned()),
+        Scope::All if principal.name == "admin" => Ok(lists::ALL.to_owned()),
         Scope::All => {
             let message = "What holds for all is changed by the admin only.";
             Err(Fault::new(Code::ScopeMissing, message).with("scope", "policies"))

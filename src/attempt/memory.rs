@@ -11,6 +11,7 @@ use crate::sandbox::NUMBERING;
 use crate::store::approvals::{self, Row};
 use crate::store::db::Db;
 use crate::store::{journal, runs};
+use futures_util::future::try_join4;
 
 /// The record of a run, read once.
 #[derive(Debug)]
@@ -48,17 +49,22 @@ impl Memory {
     pub async fn recall(db: &Db, order: &Order) -> Result<Self, Fault> {
         let run = &order.run_id;
         let lost = || Fault::new(Code::RecordLost, "The record of the run is not there.");
-        let recording = journal::recording(db, run).await?.ok_or_else(lost)?;
+        // Side by side: each is a way to the database.
+        let (recording, (text, seq), lines, approvals) = try_join4(
+            journal::recording(db, run),
+            journal::text(db, run),
+            runs::logged(db, run),
+            approvals::of_run(db, run, now_ms()),
+        )
+        .await?;
+        let recording = recording.ok_or_else(lost)?;
         if recording.harness != NUMBERING {
             let message =
                 "The run was recorded by another version of the sandbox and cannot go on.";
             return Err(Fault::new(Code::ReplayDiverged, message));
         }
-        let (text, seq) = journal::text(db, run).await?;
         let journal = Journal::read(&text).map_err(|unfit| tampered(&unfit))?;
-        let lines = runs::logged(db, run).await?;
         let lines = lines.and_then(|lines| serde_json::from_str(&lines).ok()).unwrap_or_default();
-        let approvals = approvals::of_run(db, run, now_ms()).await?;
         Ok(Self { seed: recording.seed, journal, lines, approvals, seq })
     }
 }

@@ -591,7 +591,7 @@ catalogue! {
     ReplayDiverged = "HF_E1801" {
         ReplayDiverged, Program, 200, FixCode, WithKey,
         title: "The program went another way when it was run again",
-        shape: "Replay diverged at call {n}: the record has {recorded}, the program made {issued}.",
+        shape: "Replay diverged at call {n}: the record has {recorded}, the program made {made}.",
         next: "Wrap what differs from one run to the next in step(name, fn), so that it is recorded.",
     }
     /// The journal has no room for another call.

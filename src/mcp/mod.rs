@@ -68,9 +68,8 @@ pub use result::{ToolAnswer, ToolOutcome};
 pub use state::{MAX_ASKED, MAX_ROUNDS, Refused, State, States};
 pub use stream::{STREAM_AFTER_MS, Stream};
 pub use tools::{
-    Change, Execute, Guide, PackageInvoke, PackageList, Resume, RunGet, RunList, RunRollback,
-    ScheduleChange, ScheduleList, SchedulePut, ServiceStart, ServiceStatus, ServiceStop, Tool,
-    ToolDescribe, WorkflowCancel, WorkflowCreate, WorkflowRunList,
+    Change, Execute, Guide, PackageInvoke, PackageList, RunList, ScheduleChange, ScheduleList,
+    SchedulePut, ServiceStart, ServiceStatus, Tool, WorkflowCreate,
 };
 pub use well_known::well_known;
 

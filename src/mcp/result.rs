@@ -234,16 +234,16 @@ impl<'a> Told<'a> {
         if self.status.as_deref() != Some(Status::WaitingApproval.as_str()) {
             return None;
         }
-        let addresses: Vec<&str> = self
-            .approvals
-            .iter()
-            .filter_map(|approval| approval.get("approveUrl")?.as_str())
-            .collect();
+        let addresses = self.approvals.iter().filter_map(|approval| {
+            let part = |name: &str| approval.get(name)?.as_str();
+            Some(format!("{} ({})", part("approveUrl")?, part("tool").unwrap_or("a call")))
+        });
+        let addresses: Vec<String> = addresses.collect();
         let id = self.id.as_deref().filter(|_| !addresses.is_empty())?;
         Some(format!(
-            "Waiting for approval. Ask the user to open {} , then call resume with runId {id}.\
+            "Waiting for approval. Ask the user to open {}, then call resume with runId {id}.\
              \n\n{structured}",
-            addresses.join(" , ")
+            addresses.join(" and ")
         ))
     }
 }

@@ -1,41 +1,28 @@
 //! The tools that are listed and can be called, one file each.
 
 mod execute;
+mod of_one;
 mod package_invoke;
 mod package_list;
-mod resume;
-mod run_get;
 mod run_list;
-mod run_rollback;
 mod schedule_change;
 mod schedule_list;
 mod schedule_put;
 mod service_start;
 mod service_status;
-mod service_stop;
-mod tool_describe;
 mod tool_search;
-mod workflow_cancel;
 mod workflow_create;
-mod workflow_run_list;
 
 pub use execute::Execute;
 pub use package_invoke::PackageInvoke;
 pub use package_list::PackageList;
-pub use resume::Resume;
-pub use run_get::RunGet;
 pub use run_list::RunList;
-pub use run_rollback::RunRollback;
 pub use schedule_change::{Change, ScheduleChange};
 pub use schedule_list::ScheduleList;
 pub use schedule_put::SchedulePut;
 pub use service_start::ServiceStart;
 pub use service_status::ServiceStatus;
-pub use service_stop::ServiceStop;
-pub use tool_describe::ToolDescribe;
-pub use workflow_cancel::WorkflowCancel;
 pub use workflow_create::WorkflowCreate;
-pub use workflow_run_list::WorkflowRunList;
 
 use super::{arguments::Arguments, rpc_error::RpcError};
 use crate::{error::Fault, run::outcome::Status, tools::find::Search};
@@ -44,20 +31,20 @@ use serde_json::{Value, value::RawValue};
 /// The names of the tools, in the order in which they are listed.
 const NAMES: [&str; 20] = [
     execute::NAME,
-    run_get::NAME,
+    of_one::RUN_GET,
     run_list::NAME,
     package_list::NAME,
     package_invoke::NAME,
-    resume::NAME,
+    of_one::RESUME,
     tool_search::NAME,
-    tool_describe::NAME,
+    of_one::TOOL_DESCRIBE,
     service_start::NAME,
-    service_stop::NAME,
+    of_one::SERVICE_STOP,
     service_status::NAME,
-    run_rollback::NAME,
+    of_one::RUN_ROLLBACK,
     workflow_create::NAME,
-    workflow_run_list::NAME,
-    workflow_cancel::NAME,
+    run_list::OF_WORKFLOWS,
+    of_one::WORKFLOW_CANCEL,
     schedule_put::NAME,
     schedule_list::NAME,
     schedule_change::PAUSE,
@@ -84,34 +71,34 @@ pub struct Guide {
 pub enum Tool {
     /// Runs a program.
     Execute(Execute),
-    /// Looks a run up.
-    RunGet(RunGet),
+    /// Looks a run up, by its id.
+    RunGet(String),
     /// Lists runs.
     RunList(RunList),
     /// Lists packages.
     PackageList(PackageList),
     /// Invokes an export of a package.
     PackageInvoke(PackageInvoke),
-    /// Waits for a run to go on.
-    Resume(Resume),
+    /// Waits for a run to go on; its id.
+    Resume(String),
     /// Finds tools that programs can call.
     ToolSearch(Search),
-    /// Says how one is called.
-    ToolDescribe(ToolDescribe),
+    /// Says how one is called; its path.
+    ToolDescribe(String),
     /// Has a service kept at work.
     ServiceStart(ServiceStart),
-    /// Asks a service to stop.
-    ServiceStop(ServiceStop),
+    /// Asks a service to stop: `package/service`.
+    ServiceStop(String),
     /// Looks at services.
     ServiceStatus(ServiceStatus),
-    /// Undoes what a run did.
-    RunRollback(RunRollback),
+    /// Undoes what a run did; its id.
+    RunRollback(String),
     /// Starts a durable run.
     WorkflowCreate(WorkflowCreate),
     /// Lists durable runs.
-    WorkflowRunList(WorkflowRunList),
-    /// Ends a durable run.
-    WorkflowCancel(WorkflowCancel),
+    WorkflowRunList(RunList),
+    /// Ends a durable run; its id.
+    WorkflowCancel(String),
     /// Has something run at its times.
     SchedulePut(SchedulePut),
     /// Looks at schedules.
@@ -137,24 +124,25 @@ impl Tool {
         budget_ms: u64,
     ) -> Result<Self, NoCall> {
         let arguments = || Arguments::read(arguments);
+        let of_one = |tool| of_one::read(tool, arguments());
         match name {
             execute::NAME => Execute::read(arguments(), budget_ms).map(Self::Execute),
-            run_get::NAME => RunGet::read(arguments()).map(Self::RunGet),
-            run_list::NAME => RunList::read(arguments()).map(Self::RunList),
+            of_one::RUN_GET => of_one(of_one::RUN_GET).map(Self::RunGet),
+            run_list::NAME => RunList::read(run_list::NAME, arguments()).map(Self::RunList),
             package_list::NAME => PackageList::read(arguments()).map(Self::PackageList),
             package_invoke::NAME => PackageInvoke::read(arguments()).map(Self::PackageInvoke),
-            resume::NAME => Resume::read(arguments()).map(Self::Resume),
+            of_one::RESUME => of_one(of_one::RESUME).map(Self::Resume),
             tool_search::NAME => tool_search::read(arguments()).map(Self::ToolSearch),
-            tool_describe::NAME => ToolDescribe::read(arguments()).map(Self::ToolDescribe),
+            of_one::TOOL_DESCRIBE => of_one(of_one::TOOL_DESCRIBE).map(Self::ToolDescribe),
             service_start::NAME => ServiceStart::read(arguments()).map(Self::ServiceStart),
-            service_stop::NAME => ServiceStop::read(arguments()).map(Self::ServiceStop),
+            of_one::SERVICE_STOP => of_one(of_one::SERVICE_STOP).map(Self::ServiceStop),
             service_status::NAME => ServiceStatus::read(arguments()).map(Self::ServiceStatus),
-            run_rollback::NAME => RunRollback::read(arguments()).map(Self::RunRollback),
+            of_one::RUN_ROLLBACK => of_one(of_one::RUN_ROLLBACK).map(Self::RunRollback),
             workflow_create::NAME => WorkflowCreate::read(arguments()).map(Self::WorkflowCreate),
-            workflow_run_list::NAME => {
-                WorkflowRunList::read(arguments()).map(Self::WorkflowRunList)
+            run_list::OF_WORKFLOWS => {
+                RunList::read(run_list::OF_WORKFLOWS, arguments()).map(Self::WorkflowRunList)
             }
-            workflow_cancel::NAME => WorkflowCancel::read(arguments()).map(Self::WorkflowCancel),
+            of_one::WORKFLOW_CANCEL => of_one(of_one::WORKFLOW_CANCEL).map(Self::WorkflowCancel),
             schedule_put::NAME => SchedulePut::read(arguments()).map(Self::SchedulePut),
             schedule_list::NAME => ScheduleList::read(arguments()).map(Self::ScheduleList),
             schedule_change::PAUSE => {
@@ -176,22 +164,22 @@ impl Tool {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Execute(_) => execute::NAME,
-            Self::RunGet(_) => run_get::NAME,
+            Self::RunGet(_) => of_one::RUN_GET,
             Self::RunList(_) => run_list::NAME,
-            Self::Resume(_) => resume::NAME,
+            Self::Resume(_) => of_one::RESUME,
             Self::ToolSearch(_) => tool_search::NAME,
-            Self::ToolDescribe(_) => tool_describe::NAME,
-            Self::RunRollback(_) => run_rollback::NAME,
+            Self::ToolDescribe(_) => of_one::TOOL_DESCRIBE,
+            Self::RunRollback(_) => of_one::RUN_ROLLBACK,
             Self::WorkflowCreate(_) => workflow_create::NAME,
-            Self::WorkflowRunList(_) => workflow_run_list::NAME,
-            Self::WorkflowCancel(_) => workflow_cancel::NAME,
+            Self::WorkflowRunList(_) => run_list::OF_WORKFLOWS,
+            Self::WorkflowCancel(_) => of_one::WORKFLOW_CANCEL,
             Self::SchedulePut(_) => schedule_put::NAME,
             Self::ScheduleList(_) => schedule_list::NAME,
             Self::ScheduleChange(change) => change.tool(),
             Self::PackageList(_) => package_list::NAME,
             Self::PackageInvoke(_) => package_invoke::NAME,
             Self::ServiceStart(_) => service_start::NAME,
-            Self::ServiceStop(_) => service_stop::NAME,
+            Self::ServiceStop(_) => of_one::SERVICE_STOP,
             Self::ServiceStatus(_) => service_status::NAME,
         }
     }
@@ -232,20 +220,20 @@ fn statuses() -> Vec<&'static str> {
 pub(super) fn definitions(guide: &Guide) -> Vec<Value> {
     vec![
         execute::definition(guide),
-        run_get::definition(),
+        of_one::definition(of_one::RUN_GET),
         run_list::definition(),
         package_list::definition(),
         package_invoke::definition(),
-        resume::definition(),
+        of_one::definition(of_one::RESUME),
         tool_search::definition(),
-        tool_describe::definition(),
+        of_one::definition(of_one::TOOL_DESCRIBE),
         service_start::definition(),
-        service_stop::definition(),
+        of_one::definition(of_one::SERVICE_STOP),
         service_status::definition(),
-        run_rollback::definition(),
+        of_one::definition(of_one::RUN_ROLLBACK),
         workflow_create::definition(),
-        workflow_run_list::definition(),
-        workflow_cancel::definition(),
+        run_list::definition_of_workflows(),
+        of_one::definition(of_one::WORKFLOW_CANCEL),
         schedule_put::definition(),
         schedule_list::definition(),
     ]

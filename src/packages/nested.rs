@@ -40,6 +40,9 @@ const LINE: usize = 8;
 /// How often a run that is at work is looked at, when the call that began it is made again.
 const LOOK_MS: u64 = 300;
 
+/// Looks from one to the next at which it is taken up, should its attempt be lost.
+const TAKE_UP_LOOKS: u32 = 10;
+
 /// Levels below the top.
 const MAX_DEPTH: u32 = 4;
 
@@ -129,8 +132,8 @@ impl Nested {
     /// as they do over HTTP. When the future is dropped the nested run is cancelled, unless it has a
     /// key. How far its own calls are is put into `told`.
     ///
-    /// A call has one run ever: made again, after its run waited for people or its answer was lost
-    /// with an isolate, it finds that run.
+    /// A call has one run ever: made again, after its run waited for people or one of both was lost
+    /// with an isolate, it finds that run, which goes on from its own record.
     ///
     /// # Errors
     ///
@@ -139,8 +142,9 @@ impl Nested {
         let arrived_at = now_ms();
         let call = read(arguments)?;
         let target = Target::read(&call.name)?;
+        let keyed = call.options.idempotency_key.is_some();
         if let Some(child) = self.run_of(n).await? {
-            return result_of(&target, &self.followed(&child).await?);
+            return result_of(&target, &self.followed(&child, keyed).await?);
         }
         if self.parent.depth > MAX_DEPTH {
             let message =
@@ -171,6 +175,7 @@ impl Nested {
             arrived_at,
         )
         .await?;
+        let known = claim.clone().filter(|_| self.resumes);
         order.claim = claim;
         if order.claim.is_none() {
             order.run_id = self.child_id(n);
@@ -193,9 +198,19 @@ impl Nested {
         let parent_left = HangsUp(Some(hang_up));
         let answered = receiver
             .await
-            .map_err(|_| Fault::new(Code::SandboxGone, "The nested run was lost."))??;
+            .map_err(|_| Fault::new(Code::SandboxGone, "The nested run was lost."))?;
         parent_left.disarm();
-        result_of(&target, &answered.text)
+        let text = match (answered, known) {
+            (Ok(answered), _) => answered.text,
+            // What the call began before is still at work.
+            (Err(fault), Some(claim)) if fault.code == Code::IdempotencyInProgress => {
+                let (db, of) = (&self.hands.db, Surface::Invocation);
+                let child = ledger::run_of(db, &self.principal, of, &claim).await?.ok_or(fault)?;
+                self.followed(&child, keyed).await?
+            }
+            (Err(fault), _) => return Err(fault),
+        };
+        result_of(&target, &text)
     }
 
     /// The run of call `n`, if it was made before.
@@ -219,14 +234,23 @@ impl Nested {
         format!("run_{}", crate::hex::encode(half))
     }
 
-    /// The response of a run that was made before: its outcome, or what it waits for.
-    async fn followed(&self, child: &str) -> Result<String, Fault> {
+    /// The response of a run that was made before: its outcome, or what it waits for. Where its
+    /// attempt is lost, it is taken up. When the future is dropped it is cancelled, unless it has a
+    /// key.
+    async fn followed(&self, child: &str, keyed: bool) -> Result<String, Fault> {
+        let mut leaves = Leaves(if keyed { None } else { Some((self, child)) });
+        let mut looks = 0_u32;
         loop {
             let text = runs::get(&self.hands.db, &self.hands.desk, &self.principal, child).await?;
             let status = serde_json::from_str::<Ended>(&text).map(|ended| ended.status);
             if !status.is_ok_and(|status| status == Status::Running.as_str()) {
+                leaves.0 = None;
                 return Ok(text);
             }
+            if looks.is_multiple_of(TAKE_UP_LOOKS) {
+                self.hands.take_up_later(child);
+            }
+            looks = looks.wrapping_add(1);
             sleep_ms(LOOK_MS).await;
         }
     }
@@ -281,6 +305,22 @@ impl Drop for HangsUp {
         if let Some(hang_up) = self.0.take() {
             hang_up.now("the run that invoked it has ended");
         }
+    }
+}
+
+/// Asks for the end of a nested run that was made before, when nobody follows it any more.
+struct Leaves<'a>(Option<(&'a Nested, &'a str)>);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        let Some((nested, child)) = self.0.take() else { return };
+        let (db, principal) = (Rc::clone(&nested.hands.db), nested.principal.clone());
+        let child = child.to_owned();
+        nested.hands.ctx.wait_until(async move {
+            if let Err(error) = runs_table::ask_cancel(&db, &principal, &child).await {
+                worker::console_error!("run {child}: it was left and goes on: {error}");
+            }
+        });
     }
 }
 

@@ -55,7 +55,7 @@ impl Form {
 /// every form.
 fn same_origin(req: &Request) -> Result<(), Fault> {
     let header = |name: &str| req.headers().get(name).ok().flatten();
-    let own = req.url().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let own = crate::api::origin(req);
     let ours = match (header("origin"), header("sec-fetch-site")) {
         (Some(origin), _) => origin == own,
         (None, Some(site)) => site == "same-origin",

@@ -58,14 +58,14 @@ pub enum EndKind {
     Deadlocked,
     /// A replay went another way.
     Diverged {
-        /// `differs`, `extra`, `missing` or `ended early`.
+        /// `differs`, `moved`, `extra`, `missing` or `ended early`.
         why: String,
-        /// The call's number.
-        call: u32,
-        /// What the record has.
-        recorded: String,
-        /// What the program made.
-        issued: String,
+        /// The number of the call, or of the event.
+        n: u32,
+        /// The tool that the program called there.
+        issued: Option<String>,
+        /// What the record has, where it is no call: `s`, `t`, `n`.
+        event: Option<String>,
     },
     /// Only people are waited for, and the host said to park.
     Parked,
@@ -135,9 +135,9 @@ struct Wire<'a> {
     #[serde(default)]
     n: Option<u32>,
     #[serde(default)]
-    recorded: Value,
+    issued: Option<String>,
     #[serde(default)]
-    issued: Value,
+    event: Option<String>,
 }
 
 impl End {
@@ -180,9 +180,9 @@ impl End {
             "deadlocked" => EndKind::Deadlocked,
             "diverged" => EndKind::Diverged {
                 why: wire.why,
-                call: wire.n.unwrap_or_default(),
-                recorded: wire.recorded.to_string(),
-                issued: wire.issued.to_string(),
+                n: wire.n.unwrap_or_default(),
+                issued: wire.issued,
+                event: wire.event,
             },
             "parked" => EndKind::Parked,
             "broken" => EndKind::Broken(wire.text.unwrap_or_default()),

@@ -139,6 +139,8 @@ pub struct Run {
     limits: Limits,
     state: State,
     created_at: u64,
+    /// It goes on from its record.
+    resumed: bool,
     watch: Watch,
     calls: BTreeMap<u32, Call>,
     line: VecDeque<u32>,
@@ -172,6 +174,7 @@ impl Run {
             limits,
             state: State::Creating,
             created_at: now,
+            resumed: false,
             watch: Watch::new(now),
             calls: BTreeMap::new(),
             line: VecDeque::new(),
@@ -193,7 +196,7 @@ impl Run {
     /// A run that goes on from its record. What was called counts towards its limits.
     #[must_use]
     pub fn resumed(limits: Limits, now: u64, recorded: Vec<(u32, Recorded)>) -> Self {
-        let mut run = Self::new(limits, now);
+        let mut run = Self { resumed: true, ..Self::new(limits, now) };
         for (n, (path, answer)) in recorded {
             run.called = run.called.saturating_add(1);
             let state = match answer {
@@ -220,9 +223,13 @@ impl Run {
                 self.quiet_since.get_or_insert(now);
             }
             Event::ParkTold => self.park_told = true,
-            Event::Replayed => self.watch.last_returned_at = Some(now),
+            Event::Replayed => {
+                self.loaded(now);
+                self.watch.last_returned_at = Some(now);
+            }
             Event::Evaluated(end) => self.evaluated(now, end, &mut commands),
             Event::SandboxFailed(fault) => {
+                let fault = self.begun(fault);
                 self.decide(now, Outcome::Failed(fault), false, &mut commands);
             }
             Event::Aborted(why) => {
@@ -302,8 +309,11 @@ impl Run {
             .tools_ms
             .saturating_add(self.clock.tools_since.map_or(0, |since| end.saturating_sub(since)));
         let since_loaded = self.clock.loaded_at.map_or(0, |at| end.saturating_sub(at));
+        let before = self.created_at.saturating_sub(arrived_at);
+        let (earlier_ms, queued_ms) = if self.resumed { (Some(before), 0) } else { (None, before) };
         Timing {
-            queued_ms: self.created_at.saturating_sub(arrived_at),
+            queued_ms,
+            earlier_ms,
             loaded_ms: self.clock.loaded_ms,
             compute_ms: since_loaded.saturating_sub(tools_ms),
             tools_ms,
@@ -519,14 +529,9 @@ impl Run {
             }
             EndKind::TimedOut => Fault::budget_spent(limits.budget_ms),
             EndKind::Deadlocked => deadlocked(),
-            EndKind::Diverged { why, call, recorded, issued } => Fault::new(
-                Code::ReplayDiverged,
-                format!(
-                    "Replay diverged at call {call} ({why}): the record has {recorded}, the \
-                     program made {issued}."
-                ),
-            )
-            .with("call", call),
+            EndKind::Diverged { why, n, issued, event } => {
+                self.diverged(&why, n, issued.as_deref(), event.as_deref())
+            }
             EndKind::Parked => Fault::new(Code::SandboxGone, "The sandbox parked unasked."),
             EndKind::Broken(text) => Fault::new(
                 Code::SandboxGone,
@@ -535,6 +540,47 @@ impl Run {
             .caused_by(text),
         };
         Outcome::Failed(fault)
+    }
+
+    /// A fault of making the sandbox says that nothing ran and that it is safe to send it again. Of a
+    /// run that was to go on that is not true.
+    fn begun(&self, fault: Fault) -> Fault {
+        if !self.resumed || !fault.code.is_creation() {
+            return fault;
+        }
+        let message = "The sandbox in which the run was to go on could not be created.";
+        Fault::new(Code::SandboxGone, message).caused_by(fault.message)
+    }
+
+    /// Both calls are named: the one of the record and the program's.
+    fn diverged(&self, why: &str, n: u32, issued: Option<&str>, event: Option<&str>) -> Fault {
+        let (place, recorded) = match event {
+            Some(event) => (
+                "event",
+                match event {
+                    "s" => "the answer to a call",
+                    "t" => "a timer that fires",
+                    _ => "an operation of the platform that settles",
+                },
+            ),
+            // A step is none of the run's calls.
+            None if why == "extra" => ("call", "none"),
+            None => ("call", self.calls.get(&n).map_or("step", |call| call.path.as_str())),
+        };
+        let made = match (why, issued) {
+            ("ended early", _) => "its end".to_owned(),
+            ("moved", Some(issued)) => format!("{issued} at another point"),
+            (_, Some(issued)) if issued == recorded => format!("{issued} with another argument"),
+            (_, Some(issued)) => issued.to_owned(),
+            (_, None) => "none".to_owned(),
+        };
+        let message = format!(
+            "Replay diverged at {place} {n}: the record has {recorded}, the program made {made}."
+        );
+        Fault::new(Code::ReplayDiverged, message)
+            .with(place, n)
+            .with("recorded", recorded)
+            .with("made", made)
     }
 
     /// The kind follows from where the error arose, never from its text.
@@ -655,7 +701,7 @@ impl Run {
             }
             State::Creating => {
                 if self.create_left(now) == 0 {
-                    let fault = Fault::create_timed_out(self.limits.create_ms);
+                    let fault = self.begun(Fault::create_timed_out(self.limits.create_ms));
                     self.decide(now, Outcome::Failed(fault), false, commands);
                 }
                 return;

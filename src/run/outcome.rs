@@ -102,8 +102,12 @@ impl Status {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timing {
-    /// From the request's arrival to the start of its attempt.
+    /// From the request's arrival to the start of its first attempt, where that is its last.
     pub queued_ms: u64,
+    /// Of a run that went on from its record: what lies before its last attempt, people's time and
+    /// earlier attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier_ms: Option<u64>,
     /// Making the sandbox, until the program could start.
     pub loaded_ms: u64,
     /// The program on its own.

@@ -6,15 +6,21 @@
 //! | [`zone`] | pure: what a zone does to local times |
 //! | [`cron`] | pure: cron expressions |
 //! | [`rule`] | pure: when a schedule fires, and what was missed |
+//! | [`when`] | the rule as it is put and kept |
+//! | [`round`] | once a minute: what is due begins |
 //!
-//! The Worker's own schedule comes once a minute ([`sweep`]). A time that is due is put down first, in the
+//! Here they are put, looked at, paused, run now and deleted.
+//!
+//! The Worker's own schedule comes once a minute ([`round::sweep`]). A time that is due is put down first, in the
 //! transaction that moves the schedule on; then its run begins, under a key of the ledger that is the
 //! schedule and the time. So whatever dies in between, a time has one run, or none and the next round
 //! begins it.
 
 pub mod calendar;
 pub mod cron;
+pub mod round;
 pub mod rule;
+mod when;
 pub mod zone;
 
 use crate::approvals::Hands;
@@ -23,48 +29,21 @@ use crate::attempt::driver::AMBIENT;
 use crate::attempt::program::refused;
 use crate::code;
 use crate::error::{Code, Fault};
-use crate::ledger::{self, request};
 use crate::packages::{self, Invocation, Target, is_name};
 use crate::platform::clock::now_ms;
-use crate::platform::exports::hang_up;
 use crate::platform::random;
-use crate::platform::zone::Zone;
-use crate::report::desk::Circumstances;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
-use crate::store::ledger::Claim;
-use crate::store::schedules::{self as table, Firing, Past, Putting, Row, Time};
+use crate::store::schedules::{self as table, Past, Putting, Row};
 use crate::workflows::{self, WorkflowRequest};
-use calendar::Written;
-use cron::Cron;
-use rule::{Missed, Rule};
+use rule::Missed;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use when::{Kept, first, kept, whole};
 
 /// Schedules of one principal.
 const MOST: u64 = 100;
-
-/// The shortest interval: the Worker's own schedule comes once a minute.
-const MIN_EVERY_MS: i64 = 60_000;
-
-/// The longest interval, and how far ahead a time may be: ten years.
-const MAX_AHEAD_MS: i64 = 315_576_000_000;
-
-/// Characters of a zone's name.
-const MAX_ZONE_BYTES: usize = 64;
-
-/// Schedules, and times, that one round takes.
-const AT_ONCE: u64 = 50;
-
-/// When a time is tried again whose run has not begun: longer than a run waits in line.
-const AGAIN_MS: u64 = 60_000;
-
-/// How long a time is tried whose run is refused for want of room.
-const TRIED_FOR_MS: u64 = 3_600_000;
-
-/// How long the history is kept: a month.
-const HISTORY_MS: u64 = 2_592_000_000;
 
 /// The most schedules, or times, of one page.
 const MAX_PAGE: u64 = 100;
@@ -169,36 +148,6 @@ fn workflow(work: &Work, key: Option<String>) -> Result<Option<WorkflowRequest>,
     Ok(Some(request))
 }
 
-/// The rule as it is kept.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Kept {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cron: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    zone: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    every_ms: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<i64>,
-}
-
-impl Kept {
-    fn rule(&self) -> Result<(Rule, Zone), String> {
-        let zone =
-            Zone::of(self.zone.as_deref().unwrap_or("UTC")).map_err(|thrown| thrown.to_string())?;
-        let rule = match (&self.cron, self.every_ms, self.from, self.at) {
-            (Some(cron), ..) => Rule::Cron(Cron::read(cron)?),
-            (None, Some(every_ms), Some(from), _) => Rule::Every { every_ms, from },
-            (None, None, _, Some(at)) => Rule::Once { at },
-            _ => return Err("the rule is none".to_owned()),
-        };
-        Ok((rule, zone))
-    }
-}
-
 /// Puts a schedule in place of the one that has its name, and tells it. What cannot run, or never
 /// fires, is refused before anything is stored.
 ///
@@ -263,109 +212,6 @@ pub async fn put(
             .with_next_step("Delete a schedule that is not needed any more."));
     }
     get(hands, principal, name).await
-}
-
-/// The rule that is meant.
-fn kept(wanted: &Put, now: i64) -> Result<Kept, Fault> {
-    let mut kept = Kept { cron: None, zone: None, every_ms: None, from: None, at: None };
-    let given = [wanted.cron.is_some(), wanted.every.is_some(), wanted.once.is_some()];
-    if given.iter().filter(|given| **given).count() != 1 {
-        return Err(Fault::invalid("schedule", "must have one of cron, every and once"));
-    }
-    let zone = match &wanted.zone {
-        Some(_) if wanted.every.is_some() => {
-            let what = "is for cron, or for once with a local time; an interval has none";
-            return Err(Fault::invalid("zone", what));
-        }
-        zone => zone_of(zone.as_deref().unwrap_or("UTC"))?,
-    };
-    if let Some(cron) = &wanted.cron {
-        Cron::read(cron).map_err(|what| Fault::invalid("cron", what))?;
-        kept.cron = Some(cron.trim().to_owned());
-        kept.zone = Some(wanted.zone.clone().unwrap_or_else(|| "UTC".to_owned()));
-    } else if let Some(every) = &wanted.every {
-        kept.every_ms = Some(interval(every)?);
-        kept.from = Some(now.saturating_add(kept.every_ms.unwrap_or_default()));
-    } else if let Some(once) = &wanted.once {
-        let at = match (once.as_i64(), once.as_str().map(calendar::read)) {
-            (Some(at), _) | (None, Some(Some(Written::Moment(at)))) => at,
-            (None, Some(Some(Written::Local(local)))) => {
-                zone::moment(&zone, local).map_err(|error| Fault::internal("none", error))?
-            }
-            _ => {
-                let what = "must be Unix milliseconds or a time such as 2026-12-01T09:00:00Z";
-                return Err(Fault::invalid("once", what));
-            }
-        };
-        if at <= now {
-            return Err(Fault::invalid("once", "is in the past; nothing was stored"));
-        }
-        if at.saturating_sub(now) > MAX_AHEAD_MS {
-            return Err(Fault::invalid("once", "is more than ten years ahead"));
-        }
-        kept.at = Some(at);
-    }
-    Ok(kept)
-}
-
-fn zone_of(name: &str) -> Result<Zone, Fault> {
-    let plain = name.len() <= MAX_ZONE_BYTES
-        && name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"/_+-".contains(&b));
-    let known = if plain { Zone::of(name).ok() } else { None };
-    known.ok_or_else(|| {
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(MAX_ZONE_BYTES).collect();
-        let what = format!("{shown} is no time zone; write one such as Europe/Berlin, or UTC");
-        Fault::invalid("zone", what)
-    })
-}
-
-/// An interval, in milliseconds.
-fn interval(every: &Value) -> Result<i64, Fault> {
-    let ms = match every {
-        Value::Number(_) => every.as_i64(),
-        Value::String(text) => span(text),
-        _ => None,
-    };
-    match ms {
-        Some(ms) if (MIN_EVERY_MS..=MAX_AHEAD_MS).contains(&ms) => Ok(ms),
-        Some(_) => Err(Fault::invalid("every", "must be from one minute to ten years")),
-        None => {
-            let what = "must be milliseconds or a text such as 15m, 1h 30m or 2d";
-            Err(Fault::invalid("every", what))
-        }
-    }
-}
-
-/// Reads `1h 30m`: whole numbers of days, hours, minutes and seconds.
-fn span(text: &str) -> Option<i64> {
-    let mut total = 0_i64;
-    for part in text.split_ascii_whitespace() {
-        let at = part.find(|c: char| !c.is_ascii_digit())?;
-        let (number, unit) = part.split_at_checked(at)?;
-        let factor = match unit {
-            "s" => 1_000,
-            "m" | "min" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            _ => return None,
-        };
-        total = total.checked_add(number.parse::<i64>().ok()?.checked_mul(factor)?)?;
-    }
-    (total > 0).then_some(total)
-}
-
-/// The first time after `now`.
-fn first(kept: &Kept, now: i64) -> Result<u64, Fault> {
-    let next = kept.rule().and_then(|(rule, zone)| rule.next(&zone, now));
-    let next = next.map_err(|error| Fault::internal("none", error))?;
-    next.and_then(|at| u64::try_from(at).ok())
-        .ok_or_else(|| Fault::invalid("schedule", "has no time that is still to come"))
-}
-
-/// Times of today are far below 2^63.
-fn whole(ms: u64) -> i64 {
-    i64::try_from(ms).unwrap_or(i64::MAX)
 }
 
 /// What one of its runs is told to do.
@@ -544,132 +390,6 @@ pub async fn run_now(
     Ok(Begun::Run(Box::new(Order { origin: origin.to_owned(), ..order })))
 }
 
-/// Once a minute: puts down the times that are due, begins their runs, forgets old history.
-///
-/// # Errors
-///
-/// The database.
-pub async fn sweep(hands: &Hands) -> Result<(), Fault> {
-    let now = now_ms();
-    for row in table::due(&hands.db, now, AT_ONCE).await? {
-        if let Err(fault) = advance(hands, &row, now).await {
-            // One schedule that cannot be read keeps no other from its time.
-            hands.desk.take(&fault, &Circumstances::default());
-        }
-    }
-    for firing in table::to_fire(&hands.db, now.saturating_sub(AGAIN_MS), AT_ONCE).await? {
-        fire(hands, firing).await?;
-    }
-    hands.db.run(&table::prune(now.saturating_sub(HISTORY_MS))).await?;
-    Ok(())
-}
-
-async fn advance(hands: &Hands, row: &Row, now: u64) -> Result<(), Fault> {
-    let Some(due) = row.next_at else { return Ok(()) };
-    let missed = Missed::parse(&row.missed).unwrap_or_default();
-    let round = rule_of(row)?
-        .rule()
-        .and_then(|(rule, zone)| rule::round(&rule, &zone, missed, whole(due), whole(now)))
-        .map_err(|error| Fault::internal("none", format!("schedule {}: {error}", row.id)))?;
-    let moment = |at: i64| u64::try_from(at).unwrap_or_default();
-    let mut times: Vec<Time> =
-        round.fire.iter().map(|at| Time { at: moment(*at), missed: None }).collect();
-    if let Some(skipped) = round.skipped {
-        times.push(Time { at: moment(skipped.first), missed: Some(skipped.count) });
-    }
-    let next = round.next.map(moment);
-    Ok(table::advance(&hands.db, (&row.id, due), &times, next, now).await?)
-}
-
-/// Begins the run of a time.
-async fn fire(hands: &Hands, firing: Firing) -> Result<(), Fault> {
-    let work: Work = match serde_json::from_str(&firing.work) {
-        Ok(work) => work,
-        Err(error) => return Err(Fault::internal("none", error.to_string())),
-    };
-    let key = format!("schedule:{}:{}", firing.schedule_id, firing.at);
-    if work.workflow.is_some() {
-        return create(hands, &firing, &work, key).await;
-    }
-    let request_hash = request::hash(&json!(firing.work));
-    let ordered = order(hands, &firing.principal, &firing.name, work.clone()).await;
-    let target = work.target().ok().flatten().map(|target| target.to_string());
-    let order = match ordered {
-        Ok(order) => Order {
-            origin: firing.origin.clone(),
-            claim: Some(Claim { target: target.unwrap_or_default(), key, request_hash }),
-            ..order
-        },
-        Err(fault) => return unfired(hands, &firing, &fault).await,
-    };
-    if !table::take(&hands.db, &firing, &order.run_id, now_ms()).await? {
-        return Ok(());
-    }
-    let hands = hands.clone();
-    let ctx = std::rc::Rc::clone(&hands.ctx);
-    ctx.wait_until(async move {
-        let (_stays, aborted) = hang_up();
-        let answer = ledger::start(&hands, &order, aborted).await;
-        let told = match answer {
-            Ok(answered) => {
-                let run = id_of(&answered.text);
-                hands.db.run(&table::fired(&firing, "begun", run.as_deref(), None)).await
-            }
-            .map(|_| ())
-            .map_err(Fault::from),
-            // Another round has begun it, and puts it down.
-            Err(fault) if fault.code == Code::IdempotencyInProgress => Ok(()),
-            Err(fault) => unfired(&hands, &firing, &fault).await,
-        };
-        if let Err(fault) = told {
-            // The next round comes to it again.
-            let of = Circumstances { surface: None, run: Some(&order.run_id) };
-            hands.desk.take(&fault, &of);
-        }
-    });
-    Ok(())
-}
-
-/// Creates the durable run of a time: the same key again gives the same one.
-async fn create(hands: &Hands, firing: &Firing, work: &Work, key: String) -> Result<(), Fault> {
-    let (principal, origin) = (&firing.principal, &firing.origin);
-    let created = async {
-        let request = workflow(work, Some(key))?
-            .ok_or_else(|| Fault::internal("none", "the work is no workflow"))?;
-        workflows::create(hands, principal, origin, request).await
-    }
-    .await;
-    match created {
-        Ok(created) => {
-            hands.db.run(&table::fired(firing, "begun", Some(&created.id), None)).await?;
-            Ok(())
-        }
-        Err(fault) => unfired(hands, firing, &fault).await,
-    }
-}
-
-/// No run began: it is tried again where there was no room, and refused for good where it cannot run.
-async fn unfired(hands: &Hands, firing: &Firing, fault: &Fault) -> Result<(), Fault> {
-    let room = fault.kind() == crate::error::Kind::TimedOut
-        || matches!(
-            fault.code,
-            Code::CapacityExceeded | Code::StorageUnavailable | Code::SandboxGone
-        );
-    let again = room && now_ms().saturating_sub(firing.at) < TRIED_FOR_MS;
-    let state = if again { "due" } else { "refused" };
-    let error = fault.to_json().to_string();
-    hands.db.run(&table::fired(firing, state, None, Some(&error))).await?;
-    Ok(())
-}
-
-fn id_of(response: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Head {
-        id: String,
-    }
-    serde_json::from_str::<Head>(response).ok().map(|head| head.id)
-}
-
 fn rule_of(row: &Row) -> Result<Kept, Fault> {
     serde_json::from_str(&row.rule)
         .map_err(|error| Fault::internal("none", format!("schedule {}: {error}", row.id)))
@@ -753,32 +473,4 @@ fn paged(word: &str, shown: &[Value], next: Option<String>) -> String {
 
 fn bad_cursor() -> Fault {
     Fault::invalid("cursor", "must be the nextCursor of the page before, unchanged")
-}
-
-#[cfg(test)]
-mod tests {
-    //! An interval is read, or refused.
-
-    use super::*;
-
-    #[test]
-    fn an_interval_is_read() {
-        for (text, ms) in [
-            ("15m", Some(900_000)),
-            ("1h 30m", Some(5_400_000)),
-            ("2d", Some(172_800_000)),
-            ("90s", Some(90_000)),
-            ("", None),
-            ("15", None),
-            ("m", None),
-            ("1.5h", None),
-            ("-1h", None),
-            ("99999999999999999999d", None),
-        ] {
-            assert_eq!(span(text), ms, "{text}");
-        }
-        assert!(interval(&json!(59_999)).is_err() && interval(&json!("59s")).is_err());
-        assert_eq!(interval(&json!(60_000)).ok(), Some(60_000));
-        assert!(interval(&json!(1.5)).is_err() && interval(&json!([])).is_err());
-    }
 }

@@ -89,19 +89,19 @@ impl Row {
     /// # Errors
     ///
     /// When it is not there, or of another type.
-    pub fn take<T: Cell>(&mut self, name: &'static str) -> Result<T, StoreError> {
+    pub fn take<T: Column>(&mut self, name: &'static str) -> Result<T, StoreError> {
         let value = self.0.get_mut(name).map(Value::take);
         value.and_then(T::of).ok_or_else(|| StoreError(format!("the column {name}")))
     }
 }
 
 /// A type that a column is read into.
-pub trait Cell: Sized {
+pub trait Column: Sized {
     /// The value, if it is of the type.
     fn of(value: Value) -> Option<Self>;
 }
 
-impl Cell for String {
+impl Column for String {
     fn of(value: Value) -> Option<Self> {
         match value {
             Value::String(text) => Some(text),
@@ -110,19 +110,19 @@ impl Cell for String {
     }
 }
 
-impl Cell for u64 {
+impl Column for u64 {
     fn of(value: Value) -> Option<Self> {
         value.as_u64()
     }
 }
 
-impl Cell for u32 {
+impl Column for u32 {
     fn of(value: Value) -> Option<Self> {
         value.as_u64().and_then(|number| number.try_into().ok())
     }
 }
 
-impl<T: Cell> Cell for Option<T> {
+impl<T: Column> Column for Option<T> {
     fn of(value: Value) -> Option<Self> {
         if value.is_null() { Some(None) } else { T::of(value).map(Some) }
     }

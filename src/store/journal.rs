@@ -9,6 +9,10 @@ use crate::{row, sql};
 /// How many attempts of a run may be lost before it is given up.
 pub const MAX_LOSSES: u64 = 5;
 
+/// Parts of a journal that are read at once: of 1 MB at most, so 32 MB of the isolate's 128. Most
+/// journals have fewer, and are read once.
+const PARTS_AT_ONCE: u64 = 32;
+
 /// What a run needs to be run again.
 #[derive(Debug, Clone, Copy)]
 pub struct Recording<'a> {
@@ -97,17 +101,21 @@ pub async fn text(db: &Db, run: &str) -> Result<(String, u64), StoreError> {
     let mut text = String::new();
     let mut next = 0_u64;
     loop {
-        // D1 answers with all rows at once: a few MB at a time stay far below its limits.
+        // D1 answers with all rows at once.
         let statement = sql!(
-            "SELECT seq, body FROM journal WHERE run_id = ?1 AND seq >= ?2 ORDER BY seq LIMIT 200",
+            "SELECT seq, body FROM journal WHERE run_id = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
             run,
-            next
+            next,
+            PARTS_AT_ONCE
         );
         let parts = db.all::<Part>(&statement).await?;
-        let Some(last) = parts.last() else { return Ok((text, next)) };
-        next = last.seq.saturating_add(1);
+        let read = u64::try_from(parts.len()).unwrap_or(u64::MAX);
         for part in parts {
             text.push_str(&part.body);
+            next = part.seq.saturating_add(1);
+        }
+        if read < PARTS_AT_ONCE {
+            return Ok((text, next));
         }
     }
 }
@@ -139,8 +147,9 @@ pub fn park(run: &str, fence: u64, status: Status, wake_at: Option<u64>) -> Stat
 }
 
 /// Takes a run up for one more attempt: it waits and somebody decided, or a run has ended that it
-/// waited for, or its attempt is lost and somebody comes back for it. Gives the fence of the attempt
-/// that begins. `None`: there is nothing to do, another was first, or no permit is free.
+/// waited for, or its attempt is lost and somebody comes back for it, which the run that invoked it
+/// does as long as it is at work. Gives the fence of the attempt that begins. `None`: there is
+/// nothing to do, another was first, or no permit is free; a run below another needs none.
 ///
 /// # Errors
 ///
@@ -177,9 +186,13 @@ pub async fn claim(
              OR status = 'running' AND lease_until < ?2
                 AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
                   OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
-                  OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0))
+                  OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0)
+                  OR EXISTS (SELECT 1 FROM runs c JOIN runs p ON p.id = c.parent_id
+                    WHERE c.id = ?1 AND p.status = 'running' AND p.lease_until > ?2))
                 AND EXISTS (SELECT 1 FROM recordings WHERE run_id = ?1 AND losses <= ?4))
-           AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?2) < ?5
+           AND (parent_id IS NOT NULL
+             OR (SELECT COUNT(*) FROM runs
+                 WHERE status = 'running' AND lease_until > ?2 AND parent_id IS NULL) < ?5)
          RETURNING fence",
         run,
         now,
@@ -190,7 +203,7 @@ pub async fn claim(
     Ok(db.first::<Fence>(&statement).await?.map(|row| row.fence))
 }
 
-/// Takes a run that waits away from its record, to end it; its fence then.
+/// Takes a run away from its record, to end it: it waits, or its attempt is lost; its fence then.
 ///
 /// # Errors
 ///
@@ -203,9 +216,11 @@ pub async fn claim_to_end(db: &Db, run: &str, now: u64) -> Result<Option<u64>, S
     }
     let statement = sql!(
         "UPDATE runs SET status = 'running', fence = fence + 1, lease_until = ?2
-         WHERE id = ?1 AND status IN ('waiting_approval', 'parked') RETURNING fence",
+         WHERE id = ?1 AND (status IN ('waiting_approval', 'parked')
+           OR status = 'running' AND lease_until < ?3) RETURNING fence",
         run,
-        now.saturating_add(LEASE_MS)
+        now.saturating_add(LEASE_MS),
+        now
     );
     Ok(db.first::<Fence>(&statement).await?.map(|row| row.fence))
 }
@@ -260,7 +275,8 @@ pub async fn left_behind(db: &Db, now: u64, limit: u64) -> Result<Vec<String>, S
     Ok(db.all::<Id>(&statement).await?.into_iter().map(|row| row.run_id).collect())
 }
 
-/// Whether a run whose attempt is lost is taken up again, not ended.
+/// Whether a run whose attempt is lost is taken up again, not ended. One that another invoked is, as
+/// long as that one has not ended: its call is made again, and finds it.
 ///
 /// # Errors
 ///
@@ -279,7 +295,9 @@ pub async fn survives(db: &Db, run: &str) -> Result<bool, StoreError> {
            AND (EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1)
              OR EXISTS (SELECT 1 FROM followed WHERE run_id = ?1)
              OR EXISTS (SELECT 1 FROM workflows WHERE run_id = ?1)
-             OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0))",
+             OR EXISTS (SELECT 1 FROM ledger WHERE run_id = ?1 AND answer_lost = 0)
+             OR EXISTS (SELECT 1 FROM runs c JOIN runs p ON p.id = c.parent_id
+               WHERE c.id = ?1 AND p.status NOT IN ('completed', 'failed', 'cancelled')))",
         run
     );
     // A workflow's attempts are counted by itself.

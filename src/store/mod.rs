@@ -10,6 +10,7 @@ pub mod followed;
 pub mod history;
 pub mod journal;
 pub mod ledger;
+pub mod lists;
 pub mod packages;
 pub mod permits;
 pub mod policies;

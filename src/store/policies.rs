@@ -1,11 +1,9 @@
 //! The table `policies`: one list of rules a principal, and one for all.
 
 use super::db::{Db, Rows, Statement, StoreError};
+use super::lists::ALL;
 use crate::tools::policy::{Policy, Rule};
 use crate::{row, sql};
-
-/// Whose the list is that holds for all.
-pub const ALL: &str = "*";
 
 row! {
     struct Row {
@@ -54,32 +52,4 @@ fn read(rows: Vec<Row>) -> Result<Policy, StoreError> {
         }
     }
     Ok(policy)
-}
-
-/// Replaces a list.
-///
-/// # Errors
-///
-/// When D1 cannot be written.
-pub async fn put(db: &Db, of: &str, rules: &str, by: &str, now: u64) -> Result<(), StoreError> {
-    let statement = sql!(
-        "INSERT INTO policies (principal, rules, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (principal) DO UPDATE
-           SET rules = excluded.rules, updated_at = excluded.updated_at,
-               updated_by = excluded.updated_by",
-        of,
-        rules,
-        now,
-        by
-    );
-    db.run(&statement).await.map(|_| ())
-}
-
-/// Removes a list; whether there was one.
-///
-/// # Errors
-///
-/// When D1 cannot be written.
-pub async fn remove(db: &Db, of: &str) -> Result<bool, StoreError> {
-    Ok(db.run(&sql!("DELETE FROM policies WHERE principal = ?1", of)).await? > 0)
 }

@@ -203,14 +203,13 @@ impl Row {
     }
 }
 
-/// A workflow by its id alone, for the engine and the schedule; never for a client.
-///
-/// # Errors
-///
-/// When D1 cannot be read or the row is not valid.
-pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
-    let statement = sql!(
-        "SELECT r.id, r.principal, r.status, r.label, r.created_at, r.ended_at, r.fence,
+/// The rows of the workflows whose ids a query gives, newest first.
+macro_rules! rows_of {
+    ($ids:literal) => {
+        concat!(
+            "WITH wanted AS (",
+            $ids,
+            ") SELECT r.id, r.principal, r.status, r.label, r.created_at, r.ended_at, r.fence,
                 r.lease_until, r.wake_at, r.error_code, r.error_kind, w.made, w.closed, w.segment,
                 w.retries, w.ends_at, w.cuts, w.faults, w.errors, w.losses,
                 w.error_code AS last_code, w.error AS last_error,
@@ -222,10 +221,19 @@ pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
                           WHERE f.run_id = r.id AND f.heard = 0
                             AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled')))
                   AS decided
-         FROM runs r JOIN workflows w ON w.run_id = r.id WHERE r.id = ?1",
-        id
-    );
-    db.first(&statement).await
+             FROM wanted CROSS JOIN runs r ON r.id = wanted.id JOIN workflows w ON w.run_id = r.id
+             ORDER BY r.created_at DESC, r.id DESC"
+        )
+    };
+}
+
+/// A workflow by its id alone, for the engine and the schedule; never for a client.
+///
+/// # Errors
+///
+/// When D1 cannot be read or the row is not valid.
+pub async fn any(db: &Db, id: &str) -> Result<Option<Row>, StoreError> {
+    db.first(&sql!(rows_of!("SELECT ?1 AS id"), id)).await
 }
 
 /// A principal's workflow. Somebody else's gives the same answer as none.
@@ -251,22 +259,12 @@ pub async fn list(
 ) -> Result<Vec<Row>, StoreError> {
     let (at, id) = cursor.map_or((u64::MAX >> 11, "~"), |c| (c.created_at, c.id.as_str()));
     let statement = sql!(
-        "SELECT r.id, r.principal, r.status, r.label, r.created_at, r.ended_at, r.fence,
-                r.lease_until, r.wake_at, r.error_code, r.error_kind, w.made, w.closed, w.segment,
-                w.retries, w.ends_at, w.cuts, w.faults, w.errors, w.losses,
-                w.error_code AS last_code, w.error AS last_error,
-                (SELECT MIN(expires_at) FROM approvals WHERE run_id = r.id AND state = 'open')
-                  AS expires_at,
-                EXISTS (SELECT 1 FROM approvals WHERE run_id = r.id AND used = 0
-                          AND state IN ('allowed', 'declined', 'expired'))
-                  OR EXISTS (SELECT 1 FROM followed f LEFT JOIN runs c ON c.id = f.child_id
-                          WHERE f.run_id = r.id AND f.heard = 0
-                            AND (c.id IS NULL OR c.status IN ('completed', 'failed', 'cancelled')))
-                  AS decided
-         FROM runs r JOIN workflows w ON w.run_id = r.id
-         WHERE r.principal = ?1 AND r.surface = 'workflow' AND (r.created_at, r.id) < (?2, ?3)
-           AND (?5 IS NULL OR r.status = ?5)
-         ORDER BY r.created_at DESC, r.id DESC LIMIT ?4",
+        rows_of!(
+            "SELECT id FROM runs
+             WHERE principal = ?1 AND surface = 'workflow' AND (created_at, id) < (?2, ?3)
+               AND (?5 IS NULL OR status = ?5)
+             ORDER BY created_at DESC, id DESC LIMIT ?4"
+        ),
         principal,
         at,
         id,

@@ -1,10 +1,12 @@
 //! Compensations: by which call what a tool did is undone. Pure.
 //!
 //! A declaration is data: which tools it is about, which tool undoes what they did, and how the
-//! arguments of that call are made from those of the first and from its result. So a principal, a
-//! source or the deployment can declare one for any tool, those of a service binding too. Of the
-//! declarations that match, the principal's own come first, and the first of a list counts.
+//! arguments of that call are made from those of the first and from its result. So a principal or the
+//! deployment can declare one for any tool, those of a service binding too, and a source's settings
+//! for the tools of that source. Of the declarations that match, the principal's own come first, then
+//! those of its sources, then those for all; the first of a list counts.
 
+use super::names;
 use super::policy::{self, fits};
 use crate::error::{Code, Fault};
 use crate::run::journal::{Call, Journal};
@@ -14,6 +16,12 @@ use serde_json::{Map, Value, json};
 
 /// Declarations of one list at most.
 pub const MAX_DECLARATIONS: usize = 200;
+
+/// Bytes of one list at most, as JSON.
+const MAX_BYTES: usize = 262_144;
+
+/// The list in a source's settings.
+const FIELD: &str = "compensations";
 
 /// Bytes of a pattern, a name or a note at most.
 const MAX_TEXT_BYTES: usize = 512;
@@ -43,6 +51,8 @@ pub struct Declaration {
 pub struct Declarations {
     /// The principal's.
     pub own: Vec<Declaration>,
+    /// Of its sources' settings, each about the tools of its source.
+    pub sources: Vec<Declaration>,
     /// For everybody.
     pub all: Vec<Declaration>,
 }
@@ -85,8 +95,8 @@ pub struct Step {
 }
 
 impl Declaration {
-    fn check(&self, index: usize) -> Result<(), Fault> {
-        let wrong = |what: &str| Err(Fault::invalid(&format!("list[{index}]"), what));
+    fn check(&self, field: &str) -> Result<(), Fault> {
+        let wrong = |what: &str| Err(Fault::invalid(field, what));
         let name = |text: &str, wild: bool| {
             let part = |part: &str| {
                 wild && part == "*"
@@ -115,16 +125,60 @@ impl Declaration {
     }
 }
 
-/// Checks a list before it is stored.
+/// Checks a list, which is the field `field`, before it is stored; it as JSON.
 ///
 /// # Errors
 ///
 /// `invalid_request`, naming the declaration by its place.
-pub fn check(list: &[Declaration]) -> Result<(), Fault> {
+pub fn check(field: &str, list: &[Declaration]) -> Result<String, Fault> {
     if list.len() > MAX_DECLARATIONS {
-        return Err(Fault::invalid("list", format!("must be at most {MAX_DECLARATIONS}")));
+        return Err(Fault::invalid(field, format!("must be at most {MAX_DECLARATIONS}")));
     }
-    list.iter().enumerate().try_for_each(|(index, one)| one.check(index))
+    let mut numbered = list.iter().enumerate();
+    numbered.try_for_each(|(index, one)| one.check(&format!("{field}[{index}]")))?;
+    let text = serde_json::to_string(list).map_err(|error| Fault::invalid(field, error))?;
+    if text.len() > MAX_BYTES {
+        return Err(Fault::invalid(field, format!("may have {MAX_BYTES} bytes at most")));
+    }
+    Ok(text)
+}
+
+/// Checks the list of a source's settings: it is about the source's own tools and undoes by them.
+/// `tools`: the paths that it has, once they are known.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_of_source(
+    source: &str,
+    list: &[Declaration],
+    tools: Option<&[String]>,
+) -> Result<(), Fault> {
+    check(FIELD, list)?;
+    let is_ours = |path: &str| path.split('.').next() == Some(source);
+    for (index, one) in list.iter().enumerate() {
+        let wrong = |part: &str, what: String| {
+            Err(Fault::invalid(&format!("{FIELD}[{index}].{part}"), what))
+        };
+        for (part, path) in [("pattern", &one.pattern), ("by", &one.by)] {
+            if !is_ours(path) {
+                let what = format!("must begin with {source}.; PUT /v1/compensations takes others");
+                return wrong(part, what);
+            }
+        }
+        let Some(tools) = tools else { continue };
+        for (part, path) in [("pattern", &one.pattern), ("by", &one.by)] {
+            if !tools.iter().any(|tool| fits(path, tool)) {
+                let near = names::nearest(path, tools.iter().map(String::as_str), 3);
+                let what = match near.as_slice() {
+                    [] => format!("names no tool of {source}"),
+                    near => format!("names no tool of {source}; near names: {}", near.join(", ")),
+                };
+                return wrong(part, what);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The only member of an object, if it has that name.
@@ -188,7 +242,8 @@ impl Declarations {
     /// The declaration about a tool.
     #[must_use]
     pub fn about(&self, path: &str) -> Option<&Declaration> {
-        self.own.iter().chain(&self.all).find(|one| fits(&one.pattern, path))
+        let lists = self.own.iter().chain(&self.sources).chain(&self.all);
+        lists.into_iter().find(|one| fits(&one.pattern, path))
     }
 
     /// What can be done about what a run did, the last effect first. What did not happen is not in it:
@@ -270,8 +325,8 @@ mod tests {
 
     fn declared(list: &str) -> Declarations {
         let own: Vec<Declaration> = serde_json::from_str(list).unwrap();
-        check(&own).unwrap();
-        Declarations { own, all: Vec::new() }
+        check("list", &own).unwrap();
+        Declarations { own, ..Declarations::default() }
     }
 
     /// Tool, argument, and the answer; `None`: it was lost.
@@ -363,11 +418,40 @@ mod tests {
     #[test]
     fn the_principals_own_declaration_comes_first() {
         let own = declared(r#"[{"pattern":"a.*","by":"a.own"}]"#).own;
-        let all = declared(r#"[{"pattern":"a.b","by":"a.all"},{"pattern":"c","by":"c.all"}]"#).own;
-        let both = Declarations { own, all };
-        assert_eq!(both.about("a.b").map(|one| one.by.as_str()), Some("a.own"));
-        assert_eq!(both.about("c").map(|one| one.by.as_str()), Some("c.all"));
-        assert_eq!(both.about("d"), None);
+        let sources =
+            declared(r#"[{"pattern":"a.b","by":"a.s"},{"pattern":"s.b","by":"s.c"}]"#).own;
+        let all = r#"[{"pattern":"a.b","by":"a.all"},{"pattern":"s.*","by":"s.all"},
+            {"pattern":"c","by":"c.all"}]"#;
+        let lists = Declarations { own, sources, all: declared(all).own };
+        let by = |path: &str| lists.about(path).map(|one| one.by.as_str());
+        assert_eq!([by("a.b"), by("s.b"), by("s.d")], [Some("a.own"), Some("s.c"), Some("s.all")]);
+        assert_eq!([by("c"), by("d")], [Some("c.all"), None]);
+    }
+
+    #[test]
+    fn a_source_declares_for_its_own_tools_and_by_them() {
+        let tools = ["gh.issues.create", "gh.issues.close"].map(str::to_owned);
+        let part = |list: &str, tools| {
+            let list: Vec<Declaration> = serde_json::from_str(list).unwrap();
+            check_of_source("gh", &list, tools).err().map(|fault| fault.message)
+        };
+        let fit = r#"[{"pattern":"gh.issues.create","by":"gh.issues.close"}]"#;
+        assert_eq!([part(fit, None), part(fit, Some(&tools))], [None, None]);
+        for (list, tools, named) in [
+            (r#"[{"pattern":"ghx.issues","by":"gh.issues.close"}]"#, None, "[0].pattern"),
+            (r#"[{"pattern":"*.issues.create","by":"gh.a"}]"#, None, "[0].pattern"),
+            (r#"[{"pattern":"gh.*","by":"storage.delete"}]"#, None, "[0].by"),
+            (r#"[{"pattern":"gh.*","by":"gh.issues.clsoe"}]"#, Some(&tools[..]), "gh.issues.close"),
+            (
+                r#"[{"pattern":"gh.x","by":"gh.issues.close"}]"#,
+                Some(&tools[..]),
+                "names no tool of gh",
+            ),
+            (r#"[{"pattern":"gh.","by":"gh.a"}]"#, None, "compensations[0]"),
+        ] {
+            let message = part(list, tools).unwrap_or_default();
+            assert!(message.contains(named), "{list}: {message}");
+        }
     }
 
     #[test]
@@ -382,7 +466,7 @@ mod tests {
             (r#"{"pattern":"a","by":"b","arguments":{"x":[{"from":7}]}}"#, "from"),
         ] {
             let list: Vec<Declaration> = serde_json::from_str(&format!("[{one}]")).unwrap();
-            let fault = check(&list).unwrap_err();
+            let fault = check("list", &list).unwrap_err();
             assert!(fault.message.contains("list[0]") && fault.message.contains(part), "{one}");
         }
     }

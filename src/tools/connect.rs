@@ -4,7 +4,7 @@
 use super::import::{Imported, LeftOut, Listed};
 use super::naming::{self, Upstream};
 use super::source::{Brought, Connected, Later, Reach, Settings, Source as _};
-use super::{find, ranking};
+use super::{compensation, find, ranking};
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::platform::clock::{now_ms, sleep_ms};
@@ -133,10 +133,14 @@ impl Hands {
         let kind = settings.kind.as_str();
         let generation = table::begin(&self.db, principal, name, kind, &text, now_ms()).await?;
         let place = Place { principal, name, generation };
-        match self.read(principal, name, &settings, &Value::Null).await {
+        let read = self.read(principal, name, &settings, &Value::Null).await;
+        let unfit = read.as_ref().ok().and_then(|read| unfit(name, &settings, read).err());
+        let refused = unfit.is_some() || settings.url.is_none();
+        match unfit.map_or(read, Err) {
             Ok(read) => self.keep(place, &settings, &text, read, true).await?,
-            // What is wrong with an upload is the caller's to know: nothing is there to look at again.
-            Err(fault) if settings.url.is_none() => {
+            // What is wrong with an upload, or with what is said of its tools, is the caller's to know:
+            // looking again would not help.
+            Err(fault) if refused => {
                 if known.iter().all(|known| known != name) {
                     table::delete(&self.db, principal, name).await?;
                 }
@@ -158,6 +162,7 @@ impl Hands {
 
     fn check(&self, name: &str, settings: &Settings) -> Result<(), Fault> {
         naming::check_source(name).map_err(|what| Fault::invalid("name", what))?;
+        compensation::check_of_source(name, &settings.compensations, None)?;
         settings.check(&self.config)
     }
 
@@ -174,7 +179,9 @@ impl Hands {
     ) -> Result<Value, Fault> {
         self.check(name, &settings)?;
         let kind = settings.kind.as_str();
-        let read = self.read(principal, name, &Rc::new(settings), &Value::Null).await?;
+        let settings = Rc::new(settings);
+        let read = self.read(principal, name, &settings, &Value::Null).await?;
+        unfit(name, &settings, &read)?;
         let imported = &read.brought.imported;
         let tools: Vec<Value> = imported
             .tools
@@ -396,6 +403,11 @@ pub fn settings_of(row: &Row) -> Result<Settings, Fault> {
 
 fn text_of(settings: &Settings) -> Result<String, Fault> {
     serde_json::to_string(settings).map_err(|error| Fault::invalid("settings", error))
+}
+
+/// Refuses compensations that name no tool that the source has.
+fn unfit(name: &str, settings: &Settings, read: &Read) -> Result<(), Fault> {
+    compensation::check_of_source(name, &settings.compensations, Some(&read.paths))
 }
 
 /// The database's faults are not the source's.

@@ -189,9 +189,7 @@ pub(crate) fn execute() -> Value {
 pub(crate) fn run(tool: &Tool) -> ToolAnswer {
     match tool {
         Tool::Execute(_) => outcome(&completed(), false),
-        Tool::RunGet(wanted) => {
-            Err(Fault::new(Code::RunNotFound, format!("There is no run {}.", wanted.run_id)))
-        }
+        Tool::RunGet(id) => Err(Fault::new(Code::RunNotFound, format!("There is no run {id}."))),
         _ => outcome(&json!({ "runs": [] }), false),
     }
 }

@@ -52,6 +52,25 @@ test("the schedule that comes first has it go on", { timeout: 120_000 }, async (
   assert.equal((await repeat()).body.result, "done");
 });
 
+test("it says at once that it goes on, though its program only sleeps", async (t) => {
+  const { repeat, second } = await crash(
+    t,
+    (origin) => ({
+      code: `await tools.http.fetch({ url: "${origin}/one", method: "POST" });
+             await sleep(4500);
+             return "slept"`,
+    }),
+    async (_, seen) => {
+      await hit(seen, "/one");
+      await sleep(1200);
+    },
+  );
+  assert.equal((await repeat()).body.result, "slept");
+  const [row] = await second.d1("SELECT loaded_ms FROM attempts WHERE fence = 2");
+  // A sandbox that is not heard of counts as one that was never made, and ends the run after 20 s.
+  assert.ok(row.loaded_ms < 1500, `heard of after ${row.loaded_ms} ms`);
+});
+
 test("a lost run without a key ends, and names what nobody knows of", async (t) => {
   const { second, hits } = await crash(
     t,

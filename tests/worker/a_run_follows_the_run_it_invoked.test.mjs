@@ -6,7 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { start, startProcess, until } from "./harness.mjs";
+import { sleep, start, startProcess, until } from "./harness.mjs";
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let w;
@@ -34,6 +34,11 @@ export const gated = async ({ key = "a" } = {}) => {
 };
 export const twice = async () => [await packages.invoke("kit/gated", { key: "x" }), await packages.invoke("kit/gated", { key: "y" })];
 export const outer = async () => ({ inner: await packages.invoke("kit/gated", { key: "deep" }) });
+export const slow = async () => {
+  await tools.storage.delete({ key: "slow" });
+  await sleep(3000);
+  return await count("slow");
+};
 export const plain = () => "plain";`,
 };
 
@@ -249,6 +254,33 @@ test("it goes on after a loss of power, with one run of the package", async () =
       assert.deepEqual(answer.body.result, { times: 1, key: "p" }, JSON.stringify(answer.body));
     } finally {
       await worker.stop();
+    }
+  } finally {
+    fs.rmSync(state, { recursive: true, force: true });
+  }
+});
+
+test("who resumes it after kill -9 takes up what it waits for, too", async () => {
+  const state = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-follows-"));
+  try {
+    const first = await startProcess({ state });
+    const p = await principal(first);
+    const run = await p.run(`return await packages.invoke("kit/slow")`);
+    await p.decide(run.approvals[0].id, "allow");
+    await sleep(1500);
+    await first.kill();
+    const second = await start({ state });
+    try {
+      const lost = await second.d1("SELECT id FROM runs WHERE status = 'running'");
+      assert.equal(lost.length, 1, "the package's run was at work, its parent waited");
+      await second.d1("UPDATE runs SET lease_until = 1 WHERE status = 'running'");
+      const place = `/v1/runs/${run.id}/resume?wait=20`;
+      const answer = await second.json(place, undefined, { method: "POST", token: p.agent });
+      assert.equal(answer.body.result, 1, JSON.stringify(answer.body));
+      assert.equal(answer.body.timing.queuedMs, 0);
+      assert.ok(answer.body.timing.earlierMs >= 1500, JSON.stringify(answer.body.timing));
+    } finally {
+      await second.stop();
     }
   } finally {
     fs.rmSync(state, { recursive: true, force: true });

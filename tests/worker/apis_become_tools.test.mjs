@@ -207,6 +207,62 @@ test("what is no document is refused with the place", async () => {
   }
 });
 
+test("a source says what undoes its tools, and that is offered and done", async () => {
+  const secret = {
+    value: "key-of-the-shop",
+    sources: ["undone"],
+    hosts: [origin],
+    headers: ["x-key"],
+  };
+  assert.equal((await put("/v1/secrets/undone", secret)).status, 200);
+  const settings = {
+    kind: "openapi",
+    document: DOCUMENT,
+    server: `${origin}/v1`,
+    auth: [{ secret: "undone", scheme: "key" }],
+  };
+  const { body: dry } = await put("/v1/sources/undone?dryRun=1", settings);
+  const pathOf = (/** @type {string} */ word) =>
+    dry.tools.find((/** @type {any} */ { path }) => path.includes(word)).path;
+  const [create, remove] = [pathOf("create"), pathOf("delete")];
+  const good = { pattern: create, by: remove, arguments: { id: { from: "/result/id" } } };
+  for (const [one, part] of /** @type {[any, string][]} */ ([
+    [{ ...good, pattern: "storage.set" }, "compensations[0].pattern"],
+    [{ ...good, pattern: "undone.items.nothing" }, "compensations[0].pattern"],
+    [{ ...good, by: `${remove}s` }, remove],
+    [{ ...good, arguments: { id: { from: "/id" } } }, "compensations[0]"],
+  ])) {
+    for (const query of ["?dryRun=1", ""]) {
+      const wrong = { ...settings, compensations: [one] };
+      const refused = await put(`/v1/sources/undone${query}`, wrong);
+      assert.equal(refused.status, 400, JSON.stringify(refused.body));
+      assert.ok(refused.body.error.message.includes(part), refused.body.error.message);
+    }
+  }
+  assert.equal((await w.json("/v1/sources/undone")).status, 404, "nothing was kept");
+
+  const made = await put("/v1/sources/undone", { ...settings, compensations: [good] });
+  assert.equal(made.status, 200, JSON.stringify(made.body));
+  assert.deepEqual(made.body.settings.compensations, [good]);
+  assert.deepEqual((await w.json("/v1/compensations")).body.sources, [good]);
+  const allowed = { rules: [{ pattern: remove, action: "allow" }] };
+  assert.equal((await put("/v1/policies", allowed)).status, 200);
+
+  const run = await w.execute(`
+    await tools.${create}({ body: { id: 1, name: "cup" } });
+    throw new Error("half way");`);
+  assert.equal(run.rollbackSteps, 1, JSON.stringify(run));
+  const place = `/v1/runs/${run.id}/rollback`;
+  const [step] = (await w.json(place)).body.steps;
+  assert.deepEqual([step.by, step.arguments, step.state], [remove, { id: 1 }, "offered"]);
+  const { body: undone } = await w.json(place, undefined, { method: "POST" });
+  assert.deepEqual([undone.result?.undone, undone.result?.failed], [1, 0], JSON.stringify(undone));
+  assert.deepEqual([heard.at(-1)?.method, heard.at(-1)?.url], ["DELETE", "/v1/items/1"]);
+
+  await w.json("/v1/sources/undone", undefined, { method: "DELETE" });
+  assert.deepEqual((await w.json("/v1/compensations")).body.sources, []);
+});
+
 test("a GraphQL API is asked for its schema, and its fields are tools", async () => {
   const { body } = await put("/v1/sources/library", { kind: "graphql", url: `${origin}/graphql` });
   assert.equal(body.state, "ready", JSON.stringify(body));

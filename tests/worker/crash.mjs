@@ -18,8 +18,16 @@ const HEADERS = { "content-type": "application/json" };
  * @param {(origin: string) => Record<string, unknown>} program
  * @param {(first: Awaited<ReturnType<typeof startProcess>>, hits: string[]) => Promise<void>} ready
  * @param {Record<string, string>} [key] the header with the key
+ * @param {(first: Awaited<ReturnType<typeof startProcess>>, origin: string) => Promise<void>} [prepare]
+ *   what is there before it
  */
-export async function crash(t, program, ready, key = { "idempotency-key": "crash" }) {
+export async function crash(
+  t,
+  program,
+  ready,
+  key = { "idempotency-key": "crash" },
+  prepare = async () => {},
+) {
   const state = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-"));
   /** @type {string[]} */
   const hits = [];
@@ -39,6 +47,7 @@ export async function crash(t, program, ready, key = { "idempotency-key": "crash
   const vars = { HOLDFAST_HTTP_HOSTS: origin };
   const body = program(origin);
   const first = await startProcess({ state, vars });
+  await prepare(first, origin);
   const init = { headers: { ...HEADERS, ...key } };
   const lost = first.json("/v1/runs", body, init).catch(() => "lost");
   await ready(first, hits);

@@ -229,10 +229,17 @@ export class Attempt {
     return out;
   }
 
-  /** @param {string} why @param {number} n @param {string} [recorded] @param {string} [issued] */
-  diverged(why, n, recorded, issued) {
+  /**
+   * The program takes another way. What the record has of call `n` the host knows.
+   *
+   * @param {string} why
+   * @param {number} n
+   * @param {string} [issued] the tool that the program called
+   * @param {string} [event] what the record has, where it is no call
+   */
+  diverged(why, n, issued, event) {
     this.stop(
-      `"end":"diverged","why":"${why}","n":${n}${field("recorded", recorded)}${field("issued", issued)}`,
+      `"end":"diverged","why":"${why}","n":${n}${field("issued", issued)}${field("event", event)}`,
     );
   }
 
@@ -267,8 +274,7 @@ export class Attempt {
     if (n < this.recordedCalls.length) {
       const known = this.recordedCalls[n];
       if (known.hash !== hash || known.at !== this.delivered) {
-        const issued = `${path} ${hash} at ${this.delivered}`;
-        this.diverged("differs", n, `${known.hash} at ${known.at}`, issued);
+        this.diverged(known.hash === hash ? "moved" : "differs", n, path);
         return false;
       }
       // A step's result that is recorded and was not delivered is asked for like any reply.
@@ -276,7 +282,7 @@ export class Attempt {
       return true;
     }
     if (this.delivered < this.recorded.length) {
-      this.diverged("extra", n, undefined, `${path} ${hash} at ${this.delivered}`);
+      this.diverged("extra", n, path);
       return false;
     }
     const numbered = `"n":${n},"path":${quote(path)},"hash":"${hash}","at":${this.delivered}`;
@@ -658,6 +664,7 @@ export class Attempt {
     this.operations.forEach((/** @type {any} */ settle, /** @type {number} */ id) => {
       if (settle !== null) this.arrive("n", id, () => this.settleOperation(id));
     });
+    if (this.inFlight() === 0) this.tell('"t":"note"'); // The host has heard nothing of this attempt yet.
     this.open.forEach((/** @type {Call} */ call, /** @type {number} */ n) => {
       if (this.running.has(n)) {
         if (this.results.has(n)) this.report(call);

@@ -41,7 +41,7 @@ export async function replay(attempt) {
     attempt.delivered++;
     attempt.clock.replayed(event[2]);
     if (!deliver(attempt, event)) {
-      attempt.diverged("missing", event[1], `event ${event[0]} ${event[1]} at ${i}`);
+      attempt.diverged("missing", i, undefined, event[0]);
       return;
     }
     if (native.now() - notedAt >= PROGRESS_MS) {
@@ -62,7 +62,7 @@ export async function replay(attempt) {
   async function issued(calls) {
     for (let i = 0; i < PATIENCE && attempt.issued < calls && !attempt.ended; i++) await boundary();
     if (attempt.issued < calls) {
-      attempt.diverged("missing", attempt.issued, describe(attempt, attempt.issued));
+      attempt.diverged("missing", attempt.issued);
     }
     return !attempt.ended;
   }
@@ -78,9 +78,6 @@ export async function replay(attempt) {
     });
   }
 }
-
-/** @param {Attempt} attempt @param {number} n */
-const describe = ({ recordedCalls }, n) => `${recordedCalls[n].hash} at ${recordedCalls[n].at}`;
 
 /**
  * Delivers one recorded event. False if there is nothing to deliver it to.

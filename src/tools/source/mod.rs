@@ -9,6 +9,7 @@ pub mod mcp;
 pub mod openapi;
 pub mod service;
 
+use super::compensation::Declaration;
 use super::exchange::{Place, Request};
 use super::gateway::{self, Incoming, Passage};
 use super::import::{Imported, Plan};
@@ -90,6 +91,9 @@ pub struct Settings {
     /// Calls of all runs at once; as many as come without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<u64>,
+    /// By which of its tools what another of them did is undone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compensations: Vec<Declaration>,
 }
 
 /// A secret, and where it goes. Only `secret` is needed: it then goes as a bearer token.
