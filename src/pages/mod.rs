@@ -83,7 +83,7 @@ pub fn owns(segments: &[&str]) -> bool {
                 || *segments == ["policies", "test"]
         }
         [first, second, third] => match *first {
-            "runs" => ["cancel", "again"].contains(third),
+            "runs" => ["cancel", "again", "rollback"].contains(third),
             "tokens" => *third == "revoke",
             "secrets" => *third == "delete",
             "sources" => ["refresh", "delete"].contains(third),
@@ -220,6 +220,7 @@ async fn posted(
         ["runs"] => runs::create(app, req, visitor).await,
         ["runs", id, "cancel"] => runs::cancel(app, req, visitor, id).await,
         ["runs", id, "again"] => runs::again(app, req, visitor, id).await,
+        ["runs", id, "rollback"] => runs::roll_back(app, req, visitor, id).await,
         ["approvals", id] => approvals::decide(app, req, visitor, id).await,
         ["packages", name, what] => packages::change(app, req, visitor, (name, what)).await,
         ["policies"] => policies::change(app, req, visitor).await,
