@@ -71,6 +71,15 @@ pub async fn plan_of(db: &Db, principal: &str, run: &str) -> Result<Vec<Undo>, F
     Ok(plan(db, principal, &journal).await?)
 }
 
+/// The run that undoes or undid a run, if there is one.
+///
+/// # Errors
+///
+/// The database.
+pub async fn run_of(db: &Db, principal: &str, run: &str) -> Result<Option<String>, Fault> {
+    ledger::run_of(db, principal, Surface::Execute, &claim(run)).await
+}
+
 /// What of a run can be undone, and the run that does or did it.
 ///
 /// # Errors
@@ -78,7 +87,7 @@ pub async fn plan_of(db: &Db, principal: &str, run: &str) -> Result<Vec<Undo>, F
 /// `run_not_found`, also for somebody else's; the database.
 pub async fn look(db: &Db, principal: &str, run: &str) -> Result<String, Fault> {
     let plan = stored_plan(db, principal, run).await?;
-    let by = ledger::run_of(db, principal, Surface::Execute, &claim(run)).await?;
+    let by = run_of(db, principal, run).await?;
     let steps: Vec<Value> = plan.iter().map(Undo::view).collect();
     Ok(json!({ "runId": run, "rollbackRunId": by, "steps": steps }).to_string())
 }
@@ -96,7 +105,7 @@ pub async fn order(
     arrived_at: u64,
 ) -> Result<Order, Fault> {
     let plan = stored_plan(db, principal, run).await?;
-    let known = ledger::run_of(db, principal, Surface::Execute, &claim(run)).await?.is_some();
+    let known = run_of(db, principal, run).await?.is_some();
     let steps = offered(&plan);
     if steps.is_empty() && !known {
         return Err(not_undoable(

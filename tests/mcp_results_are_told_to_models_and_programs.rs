@@ -121,6 +121,16 @@ fn a_waiting_run_says_whom_to_ask_and_where() {
 }
 
 #[test]
+fn a_run_at_work_says_how_to_wait_for_it() {
+    let run = json!({ "id": "run_7f", "status": "running", "outcome": null });
+    for body in answers(&outcome(&run, false)) {
+        let text = text_of(&body);
+        assert!(text.starts_with("Still at work. Call resume with runId run_7f"), "{text}");
+        assert!(text.ends_with(&run.to_string()), "{text}");
+    }
+}
+
+#[test]
 fn a_fault_before_a_run_is_a_result_that_the_model_can_read() {
     let fault = Fault::new(Code::RunNotFound, "There is no run x.");
     for body in answers(&Err(fault.clone())) {

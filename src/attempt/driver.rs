@@ -247,6 +247,8 @@ impl Attempt {
         // A service may have been asked to stop before its run had a row.
         let mut renewed_at = if self.shift.is_some() { 0 } else { now_ms() };
         let mut polled_at = 0_u64;
+        let mut pause: Fuse<LocalBoxFuture<'_, ()>> = Fuse::terminated();
+        let mut pauses_until = 0_u64;
         loop {
             let now = now_ms();
             let due = recorder.due_in_ms(now);
@@ -279,8 +281,12 @@ impl Attempt {
             }
             let longest = if asks { ASK_MS } else { POLL_MS };
             let longest = due.filter(|ms| *ms > 0).unwrap_or(longest).min(longest);
-            let pause = sleep_ms(self.run.sleep_ms(now).min(longest)).fuse();
-            pin_mut!(pause);
+            let look_at = now.saturating_add(self.run.sleep_ms(now).min(longest));
+            // One that wakes sooner does no harm, and making one for each message is not for nothing.
+            if pause.is_terminated_and(true) || look_at < pauses_until {
+                pauses_until = look_at;
+                pause = sleep_ms(look_at.saturating_sub(now)).boxed_local().fuse();
+            }
             let event = select_biased! {
                 arrival = arrivals.next() => match arrival {
                     Some(arrival) => self.arrived(arrival, program),

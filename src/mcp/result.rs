@@ -229,8 +229,14 @@ impl<'a> Told<'a> {
         out
     }
 
-    /// A run that waits for a person, and where the person decides; `None` for any other.
+    /// A run that waits for a person, and where the person decides, or that is at work; `None` for any
+    /// other.
     fn waiting(&self, structured: &RawValue) -> Option<String> {
+        if self.status.as_deref() == Some(Status::Running.as_str()) {
+            let id = self.id.as_deref().filter(|id| id.starts_with("run_"))?;
+            let say = format!("Still at work. Call resume with runId {id} to wait for it.");
+            return Some(format!("{say}\n\n{structured}"));
+        }
         if self.status.as_deref() != Some(Status::WaitingApproval.as_str()) {
             return None;
         }

@@ -91,7 +91,11 @@ pub async fn decide(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Faul
         "allow" => Choice::Allow,
         "allow_run" => Choice::AllowRun,
         "decline" => Choice::Decline,
-        _ => return Err(Fault::invalid("decision", "must be allow, allow_run or decline")),
+        "cancel" => Choice::Cancel,
+        _ => {
+            let what = "must be allow, allow_run, decline or cancel";
+            return Err(Fault::invalid("decision", what));
+        }
     };
     let wanted = Decide { decision, reason: form.given("reason").map(str::to_owned) };
     let who = (visitor.principal.name.as_str(), visitor.by());

@@ -100,7 +100,7 @@ pub fn owns(segments: &[&str]) -> bool {
                 || *segments == ["policies", "test"]
         }
         [first, second, third] => match *first {
-            "runs" => ["cancel", "again"].contains(third),
+            "runs" => ["cancel", "again", "rollback"].contains(third),
             "tokens" => *third == "revoke",
             "secrets" => *third == "delete",
             "sources" => ["refresh", "delete"].contains(third),
@@ -270,6 +270,7 @@ async fn posted(
         ["runs"] => runs::create(app, &sent).await,
         ["runs", id, "cancel"] => runs::cancel(app, &sent, id).await,
         ["runs", id, "again"] => runs::again(app, &sent, id).await,
+        ["runs", id, "rollback"] => runs::roll_back(app, &sent, id).await,
         ["approvals", id] => approvals::decide(app, &sent, id).await,
         ["packages"] => packages::save(app, &sent).await,
         ["packages", name, what] => packages::change(app, &sent, (name, what)).await,

@@ -1,9 +1,9 @@
-//! `/` and `/runs`: the list, one run, running a program, running one again, ending one.
+//! `/` and `/runs`: the list, one run, running a program, running one again, ending one, undoing one.
 
 use super::session::Visitor;
 use super::view::arguments;
 use super::view::frame::Here;
-use super::view::run::{self as one_run, Call, Line, May, Relative, Waiting, Wrong};
+use super::view::run::{self as one_run, Call, Line, May, Relative, Undo, Waiting, Wrong};
 use super::view::runs::{self as list, Filter};
 use super::view::text::headline;
 use super::view::timeline::{Attempt, Dispatch, Question, Timeline};
@@ -12,6 +12,7 @@ use crate::api::{App, origin, streaming};
 use crate::attempt::Order;
 use crate::error::{Code, Fault};
 use crate::platform::clock::now_ms;
+use crate::rollback;
 use crate::run::outcome::Status;
 use crate::run::surface::Surface;
 use crate::runs::{self, RunRequest};
@@ -118,6 +119,7 @@ struct Told {
     label: Option<String>,
     created_at: u64,
     ended_at: Option<u64>,
+    rollback_steps: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -153,6 +155,12 @@ pub async fn one(app: &App, req: &Request, visitor: &Visitor, id: &str) -> Resul
         history::parent(db, principal, id),
     )?;
     let run = run.ok_or_else(gone)?;
+    let ended_at = told.ended_at.unwrap_or_default();
+    let is_kept = now < ended_at.saturating_add(rollback::KEPT_MS);
+    let undo = match told.rollback_steps.filter(|_| is_kept) {
+        None => None,
+        Some(steps) => Some(Undo { steps, by: rollback::run_of(db, principal, id).await? }),
+    };
 
     let status = Status::parse(&told.status).unwrap_or(Status::Running);
     let timeline = timeline(&run, &told, &spent, &calls, &asked, now);
@@ -202,11 +210,13 @@ pub async fn one(app: &App, req: &Request, visitor: &Visitor, id: &str) -> Resul
         spent: (sum(|row| row.compute_ms), sum(|row| row.tools_ms)),
         parent: parent.as_ref(),
         children: &children,
+        undo: undo.as_ref(),
         may: May {
             cancel: !status.is_final() && visitor.principal.may("execute"),
             again: status.is_final()
                 && told.surface == Surface::Execute.as_str()
                 && visitor.principal.may("execute"),
+            undo: visitor.principal.may("execute"),
         },
         csrf: &visitor.csrf,
         origin: &origin(req),
@@ -368,6 +378,24 @@ pub async fn follow(app: &App, origin: &str, order: Order) -> Result<Posted, Fau
         return Err(fault);
     }
     Ok(Posted::To(place))
+}
+
+/// `POST /runs/:id/rollback`: undoes what a run did, and shows the run that does.
+///
+/// # Errors
+///
+/// No scope, no such run, one that is not undone, the database.
+pub async fn roll_back(app: &App, sent: &Sent<'_>, id: &str) -> Result<Posted, Fault> {
+    let visitor = sent.visitor;
+    visitor.require("execute")?;
+    let (db, principal) = (&app.db, visitor.principal.name.as_str());
+    let order = rollback::order(db, &app.config, principal, id, now_ms()).await?;
+    let followed = follow(app, &sent.origin, order).await;
+    // Whoever asked first has begun it.
+    match rollback::run_of(db, principal, id).await? {
+        Some(by) => Ok(Posted::To(format!("/runs/{by}"))),
+        None => followed,
+    }
 }
 
 /// `POST /runs/:id/cancel`.

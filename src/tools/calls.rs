@@ -201,12 +201,12 @@ impl Sources {
         known: &Known,
         arguments: &str,
         caller: &Caller,
-        told: &dyn Fn(String),
+        told: &dyn Fn(Told),
     ) -> Result<String, Fault> {
         let path = known.row.path.as_str();
         let open = self.opened(&known.row.source).await?;
         let _turn = open.turns.take().await;
-        let _turn_of_all = self.turn_of_all(&open.reach, caller.call_ms).await?;
+        let _turn_of_all = self.turn_of_all(&open.reach, caller.call_ms).boxed_local().await?;
         let call = Call {
             path,
             plan: &known.plan,
@@ -216,8 +216,8 @@ impl Sources {
         };
         let reach = open.reach.of_tool(path, caller.answer_bytes);
         let hear = |what: Told| match what {
-            Told::Progress(text) => told(text),
             Told::Changed => self.changed(&known.row.source),
+            what => told(what),
         };
         open.connected.call(&reach, call, &hear).await
     }

@@ -15,6 +15,9 @@ use futures_util::StreamExt as _;
 use url::Url;
 use worker::{AbortController, ByteStream, Fetch, Headers};
 
+/// Bytes that are read beyond what is kept of an answer that is cut: a secret, however it is written.
+const BEYOND_BYTES: u64 = 32_768;
+
 /// As many hops as browsers follow at most.
 const MAX_REDIRECTS: u32 = 20;
 
@@ -256,6 +259,16 @@ impl Incoming {
             return Err(fault.with("tool", self.tool.as_str()));
         }
         Ok(bytes)
+    }
+
+    /// The body, or its beginning where it is longer than `limit` bytes by much; then it is to be cut there. What
+    /// was read beyond hides no part of a secret: it is taken out before.
+    ///
+    /// # Errors
+    ///
+    /// When the service breaks off.
+    pub async fn beginning(&mut self, limit: u64) -> Result<(Vec<u8>, bool), Fault> {
+        self.bytes_to(limit.saturating_add(BEYOND_BYTES)).await
     }
 
     /// The body as far as `limit` bytes, and whether there was more of it, which is not read.

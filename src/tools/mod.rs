@@ -7,6 +7,7 @@ pub mod alarm;
 pub mod calls;
 pub mod compensation;
 pub mod connect;
+pub mod cut;
 pub mod egress;
 pub mod emit;
 pub mod exchange;
@@ -46,6 +47,8 @@ use crate::workflows::program::{self, Maker};
 use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What a tool call knows of its run.
@@ -94,6 +97,8 @@ pub struct Tools {
     caller: Caller,
     teller: Option<Teller>,
     emitted: emit::Emitted,
+    /// Warnings of answers that were cut, by the numbers of their calls.
+    cuts: RefCell<BTreeMap<u32, String>>,
 }
 
 /// The built-in tools: name, and whether a call only reads.
@@ -145,6 +150,7 @@ impl Tools {
             caller,
             teller: None,
             emitted,
+            cuts: RefCell::default(),
         })
     }
 
@@ -229,13 +235,35 @@ impl Tools {
 
     /// Takes up what earlier attempts of the run left with the tools.
     pub fn recall(&self, journal: &Journal) {
-        for call in journal.calls() {
+        for (n, call) in (0_u32..).zip(journal.calls()) {
+            let text = call.reply.as_ref().map(|reply| reply.text.as_str()).unwrap_or_default();
+            if text.contains("\"cut\":")
+                && let Ok(Marked { cut: Some(warning) }) = serde_json::from_str(text)
+            {
+                self.cuts.borrow_mut().insert(n, warning);
+            }
             let answered = call.reply.as_ref().is_some_and(|reply| reply.fault.is_none());
             if call.path == "emit" && answered {
                 // It was taken once, so it fits.
                 let _ = self.emitted.take(&call.args);
             }
         }
+    }
+
+    /// A reply as it is recorded: with the warning that its answer was cut, which another attempt of the
+    /// run is to give, too.
+    #[must_use]
+    pub fn marked(&self, n: u32, reply: String) -> String {
+        match (self.cuts.borrow().get(&n), reply.strip_suffix('}')) {
+            (Some(warning), Some(open)) => format!("{open},\"cut\":{}}}", json!(warning)),
+            _ => reply,
+        }
+    }
+
+    /// Warnings of answers that were cut.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.cuts.borrow().values().cloned().collect()
     }
 
     /// What the program has emitted for the person, in plain form, in order.
@@ -262,7 +290,7 @@ impl Tools {
     /// What the tool failed with, or why it was not called.
     pub async fn call(&self, n: u32, path: &str, arguments: &str) -> Result<Came, Fault> {
         // Each a future of its own: V8 compiles a function whole when it is first called.
-        let answer = match path {
+        let mut answer = match path {
             "emit" => self.emitted.take(arguments),
             "storage.get" => storage::get(&self.db, &self.caller, arguments).boxed_local().await,
             "storage.set" => storage::set(&self.db, &self.caller, arguments).boxed_local().await,
@@ -302,9 +330,13 @@ impl Tools {
             _ => match (self.sources.find(path).await?, &self.service) {
                 (Some(tool), _) => {
                     let told = Told::default();
-                    let hear = |text: String| told.put(format!("{path}: {text}"));
-                    let call = self.sources.call(&tool, arguments, &self.caller, &hear);
-                    self.told(&told, call).boxed_local().await
+                    let hear = |what: source::Told| match what {
+                        source::Told::Progress(text) => told.put(format!("{path}: {text}")),
+                        source::Told::Cut(at) => self.cut(n, path, &at),
+                        source::Told::Changed => {}
+                    };
+                    let called = self.sources.call(&tool, arguments, &self.caller, &hear);
+                    self.told(&told, called).boxed_local().await
                 }
                 (None, Some(service)) => {
                     service.call(path, arguments, &self.caller, &self.policy).boxed_local().await?
@@ -313,22 +345,43 @@ impl Tools {
             },
         }?;
         let bytes = u64::try_from(answer.len()).unwrap_or(u64::MAX);
-        if bytes > self.caller.answer_bytes {
-            let what = format!("{path}: the answer");
-            let limit = self.caller.answer_bytes;
-            let fault = Fault::limit("answerBytes", &what, Some(bytes), limit, "bytes");
-            return Err(fault.with("tool", path).with_next_step(
-                "Ask the tool for less at a time: a page, a filter, fewer fields. The call itself \
-                 was made.",
-            ));
+        let limit = self.caller.answer_bytes;
+        if bytes > limit {
+            // What has tags is no longer what it was when it is cut.
+            let can_be_cut = self.sources.known(path).is_some() && !answer.contains("\"$\"");
+            let room = usize::try_from(limit).unwrap_or(usize::MAX);
+            let beginning = can_be_cut.then(|| cut::json(&answer, room)).flatten();
+            let beginning = beginning.ok_or_else(|| too_large(path, Some(bytes), limit))?;
+            self.cut(n, path, &beginning.at);
+            answer = beginning.value;
         }
         Ok(Came::Back(answer))
+    }
+
+    fn cut(&self, n: u32, path: &str, at: &str) {
+        let warning = cut::warning(path, at, self.caller.answer_bytes);
+        self.cuts.borrow_mut().insert(n, warning);
     }
 
     async fn unknown(&self, path: &str) -> Result<Fault, Fault> {
         let near = find::nearest(&self.db, &self.caller.principal, &self.policy, path).await?;
         Ok(not_found_but(path, near))
     }
+}
+
+/// An answer that is too large and cannot be cut.
+fn too_large(path: &str, bytes: Option<u64>, limit: u64) -> Fault {
+    let what = format!("{path}: the answer");
+    Fault::limit("answerBytes", &what, bytes, limit, "bytes").with("tool", path).with_next_step(
+        "Ask the tool for less at a time: a page, a filter, fewer fields. The call itself was made.",
+    )
+}
+
+/// A recorded reply whose answer was cut.
+#[derive(serde::Deserialize)]
+struct Marked {
+    #[serde(default)]
+    cut: Option<String>,
 }
 
 #[derive(serde::Deserialize)]

@@ -175,6 +175,41 @@ test("over kill -9 while timers run", { timeout: 120_000 }, async (t) => {
   assert.ok(took >= 2500, "the time of the crash is in the date");
 });
 
+test("a sleep of more than ten seconds parks a workflow; elsewhere it is the program's own time", async () => {
+  /** @param {string} code */
+  const create = async (code) => {
+    const { status, body } = await w.json("/v1/workflows", { code });
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.id;
+  };
+  const look = async (/** @type {string} */ id) => (await w.json(`/v1/workflows/${id}`)).body;
+  const began = Date.now();
+  const short = await create(`await sleep(9_500)`);
+  const long = await Promise.all(
+    [`sleep(10_500)`, `sleep("2h")`, `sleep(new Date(Date.now() + 20_000))`].map((sleeps) =>
+      create(`await ${sleeps}`),
+    ),
+  );
+  const parked = await Promise.all(
+    long.map((id) =>
+      until("it to park", async () => {
+        const now = await look(id);
+        return now.status === "parked" && now;
+      }),
+    ),
+  );
+  for (const [index, ms] of [10_500, 7_200_000, 20_000].entries()) {
+    const off = parked[index].wakeAt - began - ms;
+    assert.ok(off >= 0 && off < 5_000, `${long[index]} wakes ${off} ms late`);
+  }
+  assert.equal((await look(short)).status, "running");
+  for (const id of [short, ...long]) await w.json(`/v1/workflows/${id}/cancel`, {});
+
+  const run = await w.execute({ code: `await sleep("2h")`, budgetMs: 400 });
+  assert.equal(run.errorDetails?.code, "HF_E1302", JSON.stringify(run));
+  assert.equal(run.status, "failed");
+});
+
 test("a value is kept whole, however large", async () => {
   const p = await principal(w, ASKS);
   const run = await p.run(`

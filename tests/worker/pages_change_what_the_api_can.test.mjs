@@ -59,6 +59,43 @@ test("nobody hands on what it has not, nor sees tokens without the scope", async
   assert.equal((await v.get("/tokens")).status, 303, "and with it the session");
 });
 
+test("a run that waits is cancelled where it asks, and what it did is undone", async () => {
+  const p = await principal(w, [{ pattern: "storage.list", action: "ask" }]);
+  const list = [{ pattern: "storage.set", by: "storage.delete", arguments: { key: "a" } }];
+  const { token: keeper } = await p.token(["policies"]);
+  await w.json("/v1/compensations", { list }, { method: "PUT", token: keeper });
+  const code = `
+    await tools.storage.set({ key: "a", value: 1 });
+    await tools.storage.list({});`;
+  const run = await w.execute(code, { token: p.agent });
+  const [{ id }] = run.approvals;
+  const decides = await at(p.person, `/approvals/${id}`);
+  assert.match(decides.page.text, /Cancel the run/);
+  assert.equal((await decides.send(`/approvals/${id}`, { decision: "cancel" })).status, 303);
+  assert.match((await decides.get(`/approvals/${id}`)).text, /The run ended for another reason/);
+
+  const looks = await at((await p.token(["runs"])).token, `/runs/${run.id}`);
+  assert.match(looks.page.text, /can be undone by 1 call,/);
+  assert.doesNotMatch(looks.page.text, /id="undo"/, "who may not execute does not undo");
+  assert.equal((await looks.send(`/runs/${run.id}/rollback`, {})).status, 403);
+  const v = await at(p.agent, `/runs/${run.id}`);
+  assert.match(v.page.text, /id="undo"/);
+  const undone = await v.send(`/runs/${run.id}/rollback`, {});
+  assert.equal(undone.status, 303, undone.text);
+  assert.deepEqual(await w.d1("SELECT key FROM storage WHERE principal = ?", p.name), []);
+  const again = await v.send(`/runs/${run.id}/rollback`, {});
+  assert.equal(
+    again.headers.get("location"),
+    undone.headers.get("location"),
+    "once, however often it is asked for",
+  );
+  const page = (await v.get(`/runs/${run.id}`)).text;
+  assert.ok(
+    page.includes(`href="${undone.headers.get("location")}"`),
+    "the run that undid it is shown",
+  );
+});
+
 test("rules are written, tried and removed", async () => {
   const p = await principal(w);
   const v = await at(p.person, "/policies");

@@ -88,7 +88,7 @@ impl Attempt {
             self.recorder.push([followed::heard(run, fence, n)]);
         }
         let path = self.path_of(n);
-        let reply = reply_of(&path, &answered);
+        let reply = self.tools.marked(n, reply_of(&path, &answered));
         let ending = match &answered {
             Ok(_) => Ending::Returned,
             Err(_) => Ending::Failed,

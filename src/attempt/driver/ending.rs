@@ -259,6 +259,7 @@ impl Attempt {
         };
         let mut warnings = self.warnings.clone();
         warnings.extend(self.run.warnings().iter().cloned());
+        warnings.extend(self.tools.warnings());
         let fault = outcome.fault();
         let (status, questions, wake_at) = match outcome {
             Outcome::Parked => {

@@ -192,6 +192,7 @@ fn form(page: &Page<'_>) -> Markup {
                 button.primary type="submit" name="decision" value="allow" { "Allow this call" }
                 button type="submit" name="decision" value="allow_run" { "Allow for the rest of this run" }
                 button.danger type="submit" name="decision" value="decline" { "Decline" }
+                button.danger type="submit" name="decision" value="cancel" { "Cancel the run" }
             }
         }
     }

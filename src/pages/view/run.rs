@@ -83,6 +83,17 @@ pub struct May {
     pub cancel: bool,
     /// Run its program again.
     pub again: bool,
+    /// Undo what it did.
+    pub undo: bool,
+}
+
+/// What can be undone of what it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undo {
+    /// By how many calls.
+    pub steps: u64,
+    /// The run that undoes it, once there is one.
+    pub by: Option<String>,
 }
 
 /// The run.
@@ -122,6 +133,8 @@ pub struct Page<'a> {
     pub parent: Option<&'a Relative>,
     /// The runs that it started.
     pub children: &'a [Relative],
+    /// What of it can be undone.
+    pub undo: Option<&'a Undo>,
     /// What can be done.
     pub may: May,
     /// Of its forms.
@@ -179,6 +192,28 @@ pub fn page(page: &Page<'_>) -> Markup {
     }
 }
 
+/// What can be undone, and the way to do it.
+fn undo(page: &Page<'_>) -> Markup {
+    let Some(Undo { steps, by }) = page.undo else { return html! {} };
+    html! {
+        h3 { "Undoing" }
+        @if let Some(by) = by {
+            p { "What it did is undone by " a href={ "/runs/" (by) } { "another run" } "." }
+        } @else {
+            p {
+                "What it did can be undone by " (steps) @if *steps == 1 { " call" } @else { " calls" }
+                ", each under the policy, in a run of their own."
+            }
+            @if page.may.undo {
+                form method="post" action={ "/runs/" (page.id) "/rollback" } {
+                    (hidden(page.csrf))
+                    button.danger #undo type="submit" { "Undo" }
+                }
+            }
+        }
+    }
+}
+
 fn actions(page: &Page<'_>) -> Markup {
     html! {
         div.choices {
@@ -226,6 +261,7 @@ fn outcome(page: &Page<'_>) -> Markup {
                 h3 { "Warnings" }
                 ul { @for warning in page.warnings { li { (text::plain(warning)) } } }
             }
+            (undo(page))
         }
     }
 }
@@ -469,7 +505,8 @@ mod tests {
             spent: (1, 2),
             parent: None,
             children: &[],
-            may: May { cancel: true, again: true },
+            undo: Some(&Undo { steps: 2, by: None }),
+            may: May { cancel: true, again: true, undo: true },
             csrf: "c",
             origin: "https://holdfast.example.com",
         };

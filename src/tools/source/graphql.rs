@@ -2,7 +2,7 @@
 //! called.
 
 use super::openapi::unreadable;
-use super::{Brought, Call, Listener, Reach, Source};
+use super::{Brought, Call, Listener, Reach, Source, body_of};
 use crate::error::Fault;
 use crate::tools::graphql;
 use crate::tools::import::Plan;
@@ -41,7 +41,7 @@ impl Source for Graphql {
         &self,
         reach: &Reach,
         call: Call<'_>,
-        _told: Listener<'_>,
+        told: Listener<'_>,
     ) -> Result<String, Fault> {
         let Plan::Graphql(field) = call.plan else {
             return Err(Fault::internal("plan", "a tool of another kind"));
@@ -49,7 +49,7 @@ impl Source for Graphql {
         let request = graphql::request(field, &endpoint(reach)?, call.arguments)
             .map_err(|what| unfit(call.path, what.trim_end_matches('.')))?;
         let mut answer = reach.send(request, &reach.auth(), call.repeatable).await?;
-        let body = answer.bytes(reach.answer_bytes).await?;
+        let body = body_of(&mut answer, reach, told).await?;
         answered(call.path, graphql::answer(field, answer.with_body(&body)))
     }
 }

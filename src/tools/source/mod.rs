@@ -14,7 +14,7 @@ use super::exchange::{Place, Request};
 use super::gateway::{self, Incoming, Passage};
 use super::import::{Imported, Plan};
 use super::secret::Opened;
-use super::{egress::HostRules, vault};
+use super::{cut, egress::HostRules, too_large, vault};
 use crate::config::Config;
 use crate::error::{Code, Fault};
 use crate::store::db::Db;
@@ -422,6 +422,29 @@ impl Reach {
     }
 }
 
+/// The body of an answer; one that is too large is cut by [`cut`], which is told.
+///
+/// # Errors
+///
+/// `limit_exceeded` for one that cannot be cut; when the service breaks off.
+pub(super) async fn body_of(
+    answer: &mut Incoming,
+    reach: &Reach,
+    told: Listener<'_>,
+) -> Result<Vec<u8>, Fault> {
+    let limit = reach.answer_bytes;
+    let (body, over) = answer.beginning(limit).await?;
+    if !over || answer.status >= 300 {
+        return Ok(body);
+    }
+    let room = usize::try_from(limit).unwrap_or(usize::MAX);
+    let Some(beginning) = cut::body(&answer.with_body(&body), room) else {
+        return Err(too_large(&reach.label, None, limit));
+    };
+    told(Told::Cut(beginning.at));
+    Ok(beginning.value.into_bytes())
+}
+
 /// What an upstream has, and what it says of itself.
 #[derive(Debug, Clone, Default)]
 pub struct Brought {
@@ -455,6 +478,8 @@ pub enum Told {
     Progress(String),
     /// Its tools are others now.
     Changed,
+    /// The answer was too large and ends there, a path in it.
+    Cut(String),
 }
 
 /// Takes what an upstream tells.

@@ -1,7 +1,7 @@
 //! HTTP APIs that an `OpenAPI` document describes. What the document says is [`crate::tools::openapi`]'s;
 //! here it is fetched, its server and its credentials are found, and its operations are called.
 
-use super::{Brought, Call, Listener, Reach, Settings, Source};
+use super::{Brought, Call, Listener, Reach, Settings, Source, body_of};
 use crate::error::{Code, Fault};
 use crate::tools::exchange::{Place, Request};
 use crate::tools::gateway::Incoming;
@@ -138,7 +138,7 @@ impl Source for Openapi {
         &self,
         reach: &Reach,
         call: Call<'_>,
-        _told: Listener<'_>,
+        told: Listener<'_>,
     ) -> Result<String, Fault> {
         let Plan::Openapi(operation) = call.plan else {
             return Err(Fault::internal("plan", "a tool of another kind"));
@@ -147,7 +147,7 @@ impl Source for Openapi {
         let request = openapi::request(operation, &base, call.arguments)
             .map_err(|what| unfit(call.path, what.trim_end_matches('.')))?;
         let mut answer = reach.send(request, &self.auth(reach, operation), call.repeatable).await?;
-        let body = answer.bytes(reach.answer_bytes).await?;
+        let body = body_of(&mut answer, reach, told).await?;
         answered(call.path, openapi::answer(operation, answer.with_body(&body)))
     }
 }
