@@ -160,12 +160,15 @@ fn seconds(req: &Request, name: &str, most_ms: u64) -> Result<Option<u64>, Fault
 
 /// Where this deployment is reached, as the request says: of the links that it gives.
 pub(crate) fn origin(req: &Request) -> String {
-    // The platform has written it in its one form: nothing is left to parse.
-    let url = req.inner().url();
+    origin_of(&req.inner().url()).to_owned()
+}
+
+/// The origin of an address as the platform writes it, in its one form: nothing is left to parse.
+fn origin_of(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at.saturating_add(3));
     let path = url.get(host..).and_then(|rest| rest.find('/'));
     let end = path.map_or(url.len(), |at| host.saturating_add(at));
-    url.get(..end).unwrap_or_default().to_owned()
+    url.get(..end).unwrap_or_default()
 }
 
 /// Refuses a method that the resource does not have.
@@ -232,4 +235,24 @@ pub fn refusal(fault: &Fault) -> worker::Result<Response> {
 pub(crate) fn internal(cause: &str) -> Fault {
     let correlation = random::hex::<8>().unwrap_or_else(|_| "none".to_owned());
     Fault::internal(&correlation, cause)
+}
+
+#[cfg(test)]
+mod tests {
+    //! What is read of an address.
+
+    use super::*;
+
+    #[test]
+    fn the_origin_is_what_a_url_parser_says() {
+        for url in [
+            "https://holdfast.example/",
+            "https://holdfast.example:8443/v1/runs?hold=5",
+            "http://127.0.0.1:8787/approvals/apr_1?a=/b",
+            "http://[::1]:8787/mcp",
+        ] {
+            let parsed = url::Url::parse(url).unwrap();
+            assert_eq!(origin_of(url), parsed.origin().ascii_serialization(), "{url}");
+        }
+    }
 }

@@ -314,3 +314,47 @@ fn to_js(param: &Param) -> Result<JsValue, StoreError> {
 fn changes(answer: &Answer) -> Result<u64, StoreError> {
     Ok(answer.changes()? as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    //! What a row is read into.
+
+    use super::*;
+
+    row! {
+        /// One of each type.
+        #[derive(Debug, PartialEq)]
+        struct Each {
+            text: String,
+            number: u64,
+            small: u32,
+            perhaps: Option<String>,
+        }
+    }
+
+    fn read(text: &str) -> Result<Each, String> {
+        let columns = serde_json::from_str(text).unwrap();
+        Each::from_row(&mut Row(columns)).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn a_row_is_read_by_the_names_of_its_columns() {
+        let row = r#"{"small":7,"text":"a","number":9007199254740991,"perhaps":null,"more":1}"#;
+        let (text, number) = ("a".to_owned(), 9_007_199_254_740_991);
+        assert_eq!(read(row), Ok(Each { text, number, small: 7, perhaps: None }));
+    }
+
+    #[test]
+    fn a_column_that_is_missing_or_of_another_type_is_named() {
+        for (row, named) in [
+            (r#"{"number":1,"small":1,"perhaps":null}"#, "text"),
+            (r#"{"text":null,"number":1,"small":1,"perhaps":null}"#, "text"),
+            (r#"{"text":"a","number":-1,"small":1,"perhaps":null}"#, "number"),
+            (r#"{"text":"a","number":1,"small":4294967296,"perhaps":null}"#, "small"),
+            (r#"{"text":"a","number":1,"small":1}"#, "perhaps"),
+            (r#"{"text":"a","number":1,"small":1,"perhaps":2}"#, "perhaps"),
+        ] {
+            assert_eq!(read(row), Err(format!("the column {named}")), "{row}");
+        }
+    }
+}

@@ -363,8 +363,10 @@ impl<'a> Rendering<'a, '_> {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let others =
-            schema.get("additionalProperties").or_else(|| schema.get("unevaluatedProperties"));
+        // That nothing else may be there is said of all parts together, and here one is written.
+        let unevaluated = schema.get("unevaluatedProperties");
+        let unevaluated = unevaluated.filter(|others| **others != Value::Bool(false));
+        let others = schema.get("additionalProperties").or(unevaluated);
         let patterned = schema.get("patternProperties").and_then(Value::as_object);
         let patterned = patterned.filter(|all| !all.is_empty());
         let spare: Vec<&str> = required

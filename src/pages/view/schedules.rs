@@ -64,7 +64,7 @@ pub fn list(told: &Value, may_put: bool, csrf: &str) -> Markup {
                     @let name = word(schedule, "name");
                     li.card {
                         h2 { a href={ "/schedules/" (name) } { (text::plain(name)) } " " (state(word(schedule, "state"))) }
-                        p { (rule(schedule)) " runs " (work(schedule)) }
+                        p { (rule(schedule)) ": " (work(schedule)) }
                         p.hint {
                             @match number(schedule, "nextAt") {
                                 Some(at) => { "Next " (time::moment(at)) },

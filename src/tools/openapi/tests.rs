@@ -3,7 +3,7 @@
 use super::*;
 use crate::tools::exchange::{Request, Response};
 use crate::tools::import::{self, Listed};
-use crate::tools::schema;
+use crate::tools::{schema, typescript};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use url::Url;
@@ -52,6 +52,31 @@ fn asked(tool: &Listed, arguments: &Value) -> Result<Request, String> {
 
 fn url(tool: &Listed, arguments: &Value) -> String {
     asked(tool, arguments).unwrap().url
+}
+
+#[test]
+fn an_object_that_is_closed_around_its_parts_has_their_members() {
+    let part =
+        |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } } });
+    let body = json!({
+        "type": "object",
+        "required": ["name"],
+        "additionalProperties": false,
+        "allOf": [part("name"), part("note")],
+    });
+    let tool = only(&json!({ "post": {
+        "operationId": "add",
+        "requestBody": { "content": { "application/json": { "schema": body } } },
+        "responses": {},
+    } }));
+    let parameters = parse(&tool.parameters);
+    let problems =
+        |body: Value| schema::validate(&parameters, &json!({ "id": "1", "body": body }), "a");
+    assert_eq!(problems(json!({ "name": "Rex", "note": "x" })), []);
+    assert_ne!(problems(json!({ "name": "Rex", "other": 1 })), []);
+    assert_ne!(problems(json!({})), []);
+    let text = typescript::declaration("pets.add", "", &parameters, None, 16_384);
+    assert!(!text.contains("never"), "{text}");
 }
 
 #[test]

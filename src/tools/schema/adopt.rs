@@ -205,6 +205,12 @@ impl Adoption<'_> {
             out.remove("additionalProperties");
             out.remove("unevaluatedProperties");
         }
+        let is_closed = out.get("additionalProperties") == Some(&Value::Bool(false));
+        if self.part.is_some() && is_closed && out.contains_key("allOf") {
+            // To the letter nothing would fit: what is meant is the object that the parts make together.
+            out.remove("additionalProperties");
+            out.entry("unevaluatedProperties").or_insert(Value::Bool(false));
+        }
         if members.get("nullable") == Some(&Value::Bool(true)) {
             return nullable(out);
         }
