@@ -203,7 +203,8 @@ impl Row {
     }
 }
 
-/// The rows of the workflows whose ids a query gives, newest first.
+/// The rows of the workflows whose ids a query gives, newest first. `+state`: by the run's own
+/// questions, not through all that are open.
 macro_rules! rows_of {
     ($ids:literal) => {
         concat!(
@@ -213,7 +214,7 @@ macro_rules! rows_of {
                 r.lease_until, r.wake_at, r.error_code, r.error_kind, w.made, w.closed, w.segment,
                 w.retries, w.ends_at, w.cuts, w.faults, w.errors, w.losses,
                 w.error_code AS last_code, w.error AS last_error,
-                (SELECT MIN(expires_at) FROM approvals WHERE run_id = r.id AND state = 'open')
+                (SELECT MIN(expires_at) FROM approvals WHERE run_id = r.id AND +state = 'open')
                   AS expires_at,
                 EXISTS (SELECT 1 FROM approvals WHERE run_id = r.id AND used = 0
                           AND state IN ('allowed', 'declined', 'expired'))
