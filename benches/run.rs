@@ -70,7 +70,7 @@ fn codec(c: &mut Criterion) {
         .map(|n| {
             json!({
                 "id": n, "name": format!("row {n}"), "open": n % 3 == 0, "score": 0.5, "tags": ["a", "b"],
-                "at": { "$": "date", "v": 1_767_225_600_000_u64 },
+                "at": { "$": "date", "v": "2026-01-01T00:00:00.000Z" },
             })
         })
         .collect();

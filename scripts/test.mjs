@@ -75,7 +75,20 @@ function stages(optimised) {
       name: "clippy-wasm",
       commands: [["cargo", ...clippy, "--target", WASM_TARGET, "--", "-D", "warnings"]],
     },
-    { name: "rust", commands: [["cargo", "test", "--locked"]], count: countCargo },
+    {
+      name: "rust",
+      // Measurements are run once each: they are programs, too.
+      commands: [
+        ["cargo", "test", "--locked"],
+        [
+          "cargo",
+          "test",
+          "--locked",
+          ...["code", "run", "filter"].flatMap((name) => ["--bench", name]),
+        ],
+      ],
+      count: countCargo,
+    },
     {
       name: "build",
       commands: [[process.execPath, "scripts/build.mjs", ...(optimised ? [] : ["--fast"])]],
