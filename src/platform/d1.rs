@@ -3,10 +3,9 @@
 //! What a row means is `store/`'s. Rows come as text since the platform writes it in one call, and all
 //! else is read from JSON too: one kind of reader in the worker, not two.
 
-use super::thrown::{Thrown, required};
+use super::thrown::{Thrown, required, settled};
 use js_sys::{Array, JSON};
 use wasm_bindgen::{JsCast as _, JsValue};
-use wasm_bindgen_futures::JsFuture;
 
 pub mod sys {
     //! The platform's shapes and nothing more: `catch` on every method, no logic.
@@ -111,7 +110,7 @@ impl Database {
     /// When one fails; then none has had an effect.
     pub async fn batch(&self, statements: &[Prepared]) -> Result<Vec<Answer>, Thrown> {
         let statements: Array = statements.iter().map(|Prepared(statement)| statement).collect();
-        let settled = settle(self.binding.batch(&statements)).await?;
+        let settled = settled(self.binding.batch(&statements)).await?;
         Ok(settled.unchecked_into::<Array>().iter().map(Answer::of).collect())
     }
 }
@@ -123,7 +122,7 @@ impl Prepared {
     ///
     /// When D1 refuses it or cannot be reached.
     pub async fn all(&self) -> Result<Answer, Thrown> {
-        settle(self.0.all()).await.map(Answer::of)
+        settled(self.0.all()).await.map(Answer::of)
     }
 }
 
@@ -153,12 +152,4 @@ impl Answer {
         });
         text.map(String::from).map_err(|thrown| Thrown::read(&thrown))
     }
-}
-
-async fn settle(called: Result<js_sys::Promise, JsValue>) -> Result<JsValue, Thrown> {
-    let settled = match called {
-        Ok(promise) => JsFuture::from(promise).await,
-        Err(thrown) => Err(thrown),
-    };
-    settled.map_err(|thrown| Thrown::read(&thrown))
 }

@@ -4,7 +4,7 @@
 //! program left running. Each has its own allowance of sub-workers in flight.
 
 use super::clock::sleep_ms;
-use super::thrown::{Thrown, required};
+use super::thrown::{Thrown, required, settled};
 use futures_channel::oneshot;
 use futures_util::future::{Either, FutureExt as _, select};
 use js_sys::{Array, Function, Promise, Reflect};
@@ -131,12 +131,9 @@ pub async fn start_attempt(
     let nobody = JsValue::UNDEFINED;
     let hears = listener.as_ref().map_or(&nobody, AsRef::as_ref);
     let called = attempt.start(order, lent.as_ref().unchecked_ref(), hears);
-    let settled = match called {
-        Ok(promise) => JsFuture::from(promise).await,
-        Err(thrown) => Err(thrown),
-    };
+    let settled = settled(called).await;
     drop((lent, listener));
-    let value = settled.map_err(|thrown| Thrown::read(&thrown))?;
+    let value = settled?;
     value.as_string().ok_or_else(|| Thrown::ours("the attempt must answer with text"))
 }
 

@@ -3,12 +3,12 @@
 //! A sub-worker that was loaded has no off switch: not awaiting it does not stop it. What ends it
 //! is the end of the request that made it, and that the lent function is withdrawn.
 
-use super::thrown::{Thrown, required};
+use super::thrown::{Thrown, required, settled};
 use js_sys::{Object, Promise, Reflect};
 use std::future::Future;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, future_to_promise};
+use wasm_bindgen_futures::future_to_promise;
 
 pub mod sys {
     //! The platform's shapes and nothing more: `catch` on every method, no logic.
@@ -168,12 +168,9 @@ impl SubWorker {
             }))
         });
         let called = self.entrypoint.evaluate(invocation, lent.as_ref().unchecked_ref());
-        let settled = match called {
-            Ok(promise) => JsFuture::from(promise).await,
-            Err(thrown) => Err(thrown),
-        };
+        let settled = settled(called).await;
         drop(lent);
-        let value = settled.map_err(|thrown| Thrown::read(&thrown))?;
+        let value = settled?;
         value.as_string().ok_or_else(|| Thrown::ours("the harness must answer with text"))
     }
 }

@@ -1,9 +1,7 @@
 //! Signatures by RSASSA-PKCS1-v1_5 with SHA-256, verified by the platform.
 
-use super::thrown::Thrown;
-use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
-use wasm_bindgen::{JsCast as _, JsValue};
-use wasm_bindgen_futures::JsFuture;
+use super::thrown::{Thrown, settled};
+use js_sys::{Array, Object, Reflect, Uint8Array};
 
 pub mod sys {
     //! The platform's shapes and nothing more.
@@ -58,12 +56,4 @@ fn object(members: &[(&str, &str)]) -> Result<Object, Thrown> {
             .map_err(|thrown| Thrown::read(&thrown))?;
     }
     Ok(object)
-}
-
-async fn settled(called: Result<Promise, JsValue>) -> Result<JsValue, Thrown> {
-    let settled = match called {
-        Ok(promise) => JsFuture::from(promise.unchecked_into::<Promise>()).await,
-        Err(thrown) => Err(thrown),
-    };
-    settled.map_err(|thrown| Thrown::read(&thrown))
 }

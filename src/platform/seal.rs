@@ -1,10 +1,9 @@
 //! AES-256-GCM of the platform.
 
 use super::random;
-use super::thrown::Thrown;
-use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
-use wasm_bindgen::{JsCast as _, JsValue};
-use wasm_bindgen_futures::JsFuture;
+use super::thrown::{Thrown, settled};
+use js_sys::{Array, Object, Reflect, Uint8Array};
+use wasm_bindgen::JsValue;
 
 pub mod sys {
     //! The platform's shapes and nothing more.
@@ -98,12 +97,4 @@ async fn imported(key: &[u8; 32], usage: &str) -> Result<JsValue, Thrown> {
     let usages = Array::of1(&usage.into());
     let key = Uint8Array::from(key.as_slice());
     settled(sys::import_key("raw", &key, "AES-GCM", false, &usages)).await
-}
-
-async fn settled(called: Result<Promise, JsValue>) -> Result<JsValue, Thrown> {
-    let settled = match called {
-        Ok(promise) => JsFuture::from(promise.unchecked_into::<Promise>()).await,
-        Err(thrown) => Err(thrown),
-    };
-    settled.map_err(|thrown| Thrown::read(&thrown))
 }

@@ -1,7 +1,8 @@
 //! What JavaScript threw, as plain text.
 
-use js_sys::Reflect;
+use js_sys::{Promise, Reflect};
 use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::JsFuture;
 
 /// What was thrown across the edge.
 #[derive(Debug, Clone)]
@@ -59,4 +60,17 @@ pub fn required<T: wasm_bindgen::JsCast>(object: &JsValue, key: &str) -> Result<
         Ok(value) if !value.is_undefined() && !value.is_null() => Ok(value.unchecked_into()),
         _ => Err(Thrown::ours(&format!("{key} is missing"))),
     }
+}
+
+/// What a promise settles with, of a call that may have thrown instead of giving one.
+///
+/// # Errors
+///
+/// What the call or the promise failed with.
+pub async fn settled(called: Result<Promise, JsValue>) -> Result<JsValue, Thrown> {
+    let settled = match called {
+        Ok(promise) => JsFuture::from(promise).await,
+        Err(thrown) => Err(thrown),
+    };
+    settled.map_err(|thrown| Thrown::read(&thrown))
 }

@@ -9,13 +9,12 @@
 use super::policy::Policy;
 use super::{Caller, failed, names, not_found};
 use crate::error::{Code, Fault};
-use crate::platform::thrown::{Thrown, required};
+use crate::platform::thrown::{Thrown, required, settled};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::cell::RefCell;
 use std::rc::Rc;
-use wasm_bindgen_futures::JsFuture;
 
 pub mod sys {
     //! The platform's shapes and nothing more.
@@ -101,7 +100,7 @@ impl Service {
             return Err(not_found(path, &names, policy));
         }
         let asked = self.binding.call(path, arguments, &context);
-        let answer = settled(asked).await.map_err(|thrown| lost(path, &thrown))?;
+        let answer = text(asked).await.map_err(|thrown| lost(path, &thrown))?;
         let answer: Answer<'_> = serde_json::from_str(&answer)
             .map_err(|error| lost(path, &Thrown::ours(&error.to_string())))?;
         Ok(match answer.error {
@@ -118,7 +117,7 @@ impl Service {
         if self.names.borrow().as_deref().is_some_and(known) {
             return Ok(true);
         }
-        let names = settled(self.binding.tools(context)).await?;
+        let names = text(self.binding.tools(context)).await?;
         let mut names: Vec<String> =
             serde_json::from_str(&names).map_err(|error| Thrown::ours(&error.to_string()))?;
         names.retain(|name| names::is_allowed(name));
@@ -133,12 +132,8 @@ fn context(caller: &Caller) -> String {
         .to_string()
 }
 
-async fn settled(called: Result<js_sys::Promise, wasm_bindgen::JsValue>) -> Result<String, Thrown> {
-    let settled = match called {
-        Ok(promise) => JsFuture::from(promise).await,
-        Err(thrown) => Err(thrown),
-    };
-    let value = settled.map_err(|thrown| Thrown::read(&thrown))?;
+async fn text(called: Result<js_sys::Promise, wasm_bindgen::JsValue>) -> Result<String, Thrown> {
+    let value = settled(called).await?;
     value.as_string().ok_or_else(|| Thrown::ours("the tool service must answer with text"))
 }
 
