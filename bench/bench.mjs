@@ -27,8 +27,8 @@ const RESULTS = path.join(ROOT, "bench/results");
 /** Time for the cases in all; what begins and ends them comes on top. */
 const TIME_MS = { quick: 22_000, full: 110_000 };
 
-/** Measured once more with a V8 that keeps compiled Wasm, to show what throwing it away costs. */
-const KEEPING_WASM = ["an empty program", "100 tool calls, one by one", "a warm package call"];
+/** Measured once more in workerd as it comes, without the flags that `npm start` sets. */
+const BARE = ["an empty program", "100 tool calls, one by one", "a warm package call"];
 
 const { values: options } = parseArgs({
   options: {
@@ -61,9 +61,9 @@ const report = {
   ...(options.quick || options.case !== undefined
     ? {}
     : {
-        keepingWasm: await measureAll(
-          CASES.filter(({ name }) => KEEPING_WASM.includes(name)),
-          { keepWasm: true },
+        bare: await measureAll(
+          CASES.filter(({ name }) => BARE.includes(name)),
+          { bare: true },
         ),
         starts: await firstRequests(),
         memory: await memory(say),
@@ -95,7 +95,7 @@ async function measureAll(cases, how = {}) {
   try {
     const rows = [];
     for (const one of cases) {
-      say(how.keepWasm ? `${one.name}, Wasm kept` : one.name);
+      say(how.bare ? `${one.name}, workerd as it comes` : one.name);
       rows.push(
         await measure(one, contenders, {
           sliceMs: (options.quick ? TIME_MS.quick : TIME_MS.full) / chosen.length,

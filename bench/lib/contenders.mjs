@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
+import { V8_FLAGS } from "../../scripts/lib/workerd.mjs";
 import { ADMIN_TOKEN, start } from "../../tests/worker/harness.mjs";
 import { principal } from "../../tests/worker/people.mjs";
 import { children, spentMs } from "./workerd.mjs";
@@ -61,17 +62,14 @@ function send(url, body, headers, method = "POST") {
   });
 }
 
-/** V8 keeps what its first compiler made of Wasm; workerd has it thrown away with each new isolate. */
-const KEEP_WASM = "--no-flush-liftoff-code";
-
 /**
  * Starts them.
  *
- * @param {{ instrumented?: boolean, keepWasm?: boolean }} [options] `instrumented`: with the clock
- *   at D1
+ * @param {{ instrumented?: boolean, bare?: boolean }} [options] `instrumented`: with the clock at D1;
+ *   `bare`: V8 without the flags of scripts/lib/workerd.mjs, as workerd comes
  */
-export async function startContenders({ instrumented = true, keepWasm = false } = {}) {
-  process.env.MINIFLARE_WORKERD_V8_FLAGS = keepWasm ? KEEP_WASM : "";
+export async function startContenders({ instrumented = true, bare = false } = {}) {
+  Object.assign(process.env, bare ? { MINIFLARE_WORKERD_V8_FLAGS: "" } : V8_FLAGS);
   const before = new Set(children());
   const worker = await start({
     ...(instrumented ? { main: "bench/workers/holdfast.js" } : {}),

@@ -11,7 +11,7 @@ const MANY = 1_000;
 /** After it the collector has had its chance, as it has between two requests of a quiet worker. */
 const REST_MS = 1_500;
 
-/** @type {{ name: string, who: "holdfast" | "floor" | "storing", kind: "run" | "warm" }[]} */
+/** @type {{ name: string, who: "holdfast" | "floor" | "storing", kind: "run" | "warm", bare?: boolean }[]} */
 const KINDS = [
   { name: "Holdfast, a program each", who: "holdfast", kind: "run" },
   { name: "the floor, a program each", who: "floor", kind: "run" },
@@ -19,6 +19,12 @@ const KINDS = [
   { name: "Holdfast, a warm package", who: "holdfast", kind: "warm" },
   { name: "the floor, one warm worker", who: "floor", kind: "warm" },
   { name: "the floor, storing, one warm worker", who: "storing", kind: "warm" },
+  {
+    name: "Holdfast, a program each, workerd as it comes",
+    who: "holdfast",
+    kind: "run",
+    bare: true,
+  },
 ];
 
 /**
@@ -28,10 +34,10 @@ const KINDS = [
 export async function memory(say) {
   if (!fs.existsSync("/proc/self/status")) return undefined;
   const found = [];
-  for (const { name, who, kind } of KINDS) {
+  for (const { name, who, kind, bare } of KINDS) {
     say(`memory: ${name}`);
     const before = new Set(children());
-    const contenders = await startContenders({ instrumented: false });
+    const contenders = await startContenders({ instrumented: false, bare: bare ?? false });
     try {
       const pids = children().filter((pid) => !before.has(pid));
       const one = { name, body: "return 1;", kind, result: 1 };

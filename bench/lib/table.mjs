@@ -19,7 +19,7 @@ const cells = (/** @type {string[]} */ texts) =>
   texts.map((text, i) => text.padStart(Number(COLUMNS[i]?.[1]))).join("");
 
 /** @param {Report} report */
-export function table({ at, machine, build, rows, keepingWasm, sizes, starts, memory }) {
+export function table({ at, machine, build, rows, bare, sizes, starts, memory }) {
   const width = Math.max(...rows.map((/** @type {any} */ { name }) => name.length), 40);
   const ms = (/** @type {number | undefined} */ value) =>
     value === undefined ? "" : value >= 100 ? value.toFixed(0) : value.toFixed(1);
@@ -34,9 +34,9 @@ export function table({ at, machine, build, rows, keepingWasm, sizes, starts, me
   ];
   const listed = [
     ...rows,
-    ...(keepingWasm ?? []).map((/** @type {any} */ row) => ({
+    ...(bare ?? []).map((/** @type {any} */ row) => ({
       ...row,
-      name: `${row.name}, Wasm kept`,
+      name: `${row.name}, workerd as it comes`,
     })),
   ];
   for (const { name, figures } of listed) {

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { Refusal, childEnv, run } from "./command.mjs";
 import { NODE_BIN, ROOT } from "./places.mjs";
+import { V8_FLAGS } from "./workerd.mjs";
 
 /** wrangler, started by the pinned Node: the machine's may be too old for it. */
 export const WRANGLER = [
@@ -21,6 +22,7 @@ export function wranglerEnv(more = {}) {
   return childEnv({
     WRANGLER_LOG_PATH: path.join(own, "logs"),
     WRANGLER_REGISTRY_PATH: path.join(own, "registry"),
+    ...V8_FLAGS,
     ...more,
   });
 }

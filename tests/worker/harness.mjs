@@ -23,6 +23,7 @@ import { staleness } from "../../scripts/build.mjs";
 import { serve } from "../../scripts/lib/command.mjs";
 import { ROOT } from "../../scripts/lib/places.mjs";
 import { statements } from "../../scripts/lib/sql.mjs";
+import { V8_FLAGS } from "../../scripts/lib/workerd.mjs";
 
 const START_MS = 60_000; // a second, on a machine that does nothing else
 const STOP_MS = 10_000;
@@ -37,6 +38,9 @@ export const SECRETS = {
 
 /** What `npm start` sets, too: pages of this machine may call, and `Host` must name it. */
 const DEVELOPMENT = { HOLDFAST_ALLOWED_ORIGINS: "loopback" };
+
+// As `npm start` has it.
+Object.assign(process.env, V8_FLAGS);
 
 /** The admin token that requests carry unless they say otherwise. */
 export const ADMIN_TOKEN = SECRETS.HOLDFAST_ADMIN_TOKEN;
