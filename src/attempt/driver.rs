@@ -79,12 +79,12 @@ pub async fn run<S: Sandbox>(
     let begun = match &fresh {
         None => {
             let found = permit::Found::read(&db, &order.principal).boxed_local().await;
-            permit::Waited::Begun { at: now_ms(), found, left }
+            permit::Waited::Begun { at: now_ms(), found, record: None, left }
         }
         Some(memory) => permit::wait(&db, &order, &memory.seed, config, left).await?,
     };
-    let (begun_at, found, left) = match begun {
-        permit::Waited::Begun { at, found, left } => (at, found, left),
+    let (begun_at, found, record, left) = match begun {
+        permit::Waited::Begun { at, found, record, left } => (at, found, record, left),
         permit::Waited::Left(why) => {
             return Err(Fault::new(Code::Cancelled, format!("The run was cancelled: {why}.")));
         }
@@ -93,7 +93,7 @@ pub async fn run<S: Sandbox>(
         Some(memory) => memory,
         None => Memory::recall(&db, &order).boxed_local().await?,
     };
-    let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
+    let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence, record);
     let (policy, unread) = match found.policy {
         Ok(policy) => (Rc::new(policy), None),
         Err(error) => (Rc::default(), Some(error)),

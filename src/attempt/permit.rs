@@ -34,6 +34,8 @@ pub enum Waited {
         at: u64,
         /// What was read along with it.
         found: Found,
+        /// The row of its record, where that is to be written with the first of the record.
+        record: Option<Statement>,
         /// To go on listening to.
         left: Left,
     },
@@ -81,26 +83,38 @@ pub async fn wait(
 ) -> Result<Waited, Fault> {
     let asked_at = now_ms();
     let request = order.kept().unwrap_or_default();
-    let record = journal::begin(&Recording {
+    let record = Some(journal::begin(&Recording {
         run: &order.run_id,
         fence: order.fence,
         seed,
         harness: NUMBERING,
         request: &request,
-    });
-    match ask(db, order, &record, config, None).await? {
-        (Asked::Granted, found) => return Ok(Waited::Begun { at: now_ms(), found, left }),
+    }));
+    // Somebody comes back for a run with a key, or with a run above it, though its attempt is lost before it
+    // did anything. For any other only people do, who were asked by what it did.
+    let (with_permit, record) = if order.claim.is_some() || order.parent.is_some() {
+        (record, None)
+    } else {
+        (None, record)
+    };
+    let with_permit = with_permit.as_ref();
+    match ask(db, order, with_permit, config, None).await? {
+        (Asked::Granted, found) => return Ok(Waited::Begun { at: now_ms(), found, record, left }),
         (Asked::Taken, _) => return Err(taken(order)),
         (Asked::Moved, _) => return Err(moved(order)),
         (Asked::Full, _) => {}
     }
-    wait_in_line(db, order, &record, config, left, asked_at).boxed_local().await
+    let waited = wait_in_line(db, order, with_permit, config, left, asked_at).boxed_local().await?;
+    Ok(match waited {
+        Waited::Begun { at, found, left, .. } => Waited::Begun { at, found, record, left },
+        Waited::Left(why) => Waited::Left(why),
+    })
 }
 
 async fn wait_in_line(
     db: &Db,
     order: &Order,
-    record: &Statement,
+    record: Option<&Statement>,
     config: &Config,
     mut left: Left,
     asked_at: u64,
@@ -121,7 +135,9 @@ async fn wait_in_line(
         }
         let now = now_ms();
         match ask(db, order, record, config, Some(asked_at)).await? {
-            (Asked::Granted, found) => return Ok(Waited::Begun { at: now_ms(), found, left }),
+            (Asked::Granted, found) => {
+                return Ok(Waited::Begun { at: now_ms(), found, record: None, left });
+            }
             (Asked::Taken, _) => {
                 leave(db, order).await;
                 return Err(taken(order));
@@ -143,7 +159,7 @@ async fn wait_in_line(
 async fn ask(
     db: &Db,
     order: &Order,
-    record: &Statement,
+    record: Option<&Statement>,
     config: &Config,
     joined_at: Option<u64>,
 ) -> Result<(Asked, Found), Fault> {

@@ -44,6 +44,8 @@ struct Queue {
     due: u64,
     /// The first of what waits is the attempt's own row.
     begins: bool,
+    /// The row of the record, to be written with whatever is written first.
+    record: Option<Statement>,
     /// The next row of the journal.
     seq: u64,
     /// How many items were ever queued, and how many of them are stored.
@@ -98,10 +100,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty queue in front of `db`, for the attempt of `run` that has `fence`.
+    /// An empty queue in front of `db`, for the attempt of `run` that has `fence`. `record`: the row of the
+    /// record, where it is not written yet.
     #[must_use]
-    pub fn new(db: Rc<Db>, run: &str, fence: u64) -> Self {
-        Self { db, run: run.into(), fence, queue: Rc::default() }
+    pub fn new(db: Rc<Db>, run: &str, fence: u64, record: Option<Statement>) -> Self {
+        let queue = Rc::new(RefCell::new(Queue { record, ..Queue::default() }));
+        Self { db, run: run.into(), fence, queue }
     }
 
     /// The journal goes on with the row `seq`.
@@ -201,6 +205,12 @@ impl Recorder {
         if std::mem::take(&mut queue.begins) && queue.waiting.pop_front().is_some() {
             queue.stored = queue.stored.saturating_add(1);
         }
+    }
+
+    /// Forgets the row of the record if it is not written yet; whether it was not.
+    #[must_use]
+    pub fn forget_record(&self) -> bool {
+        self.queue.borrow_mut().record.take().is_some()
     }
 
     /// Whether anything was ever written of the journal.
@@ -311,6 +321,9 @@ impl Recorder {
             first = journal::append(&self.run, self.fence, queue.seq, &journal);
             batch.fenced = first.len();
             queue.seq = queue.seq.saturating_add(u64::try_from(first.len()).unwrap_or(0));
+        }
+        if batch.items > 0 {
+            first.extend(queue.record.take());
         }
         if !calls.is_empty() {
             first.push(dispatches::called(&self.run, self.fence, &calls));

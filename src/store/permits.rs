@@ -39,7 +39,7 @@ pub enum Asked {
 }
 
 /// Begins a run if a permit is free and nobody of its principal has waited longer; with a claim,
-/// only if no other run has the key. `record` begins its record, where it begins. `reads` are answered
+/// only if no other run has the key. `record` begins its record with it. `reads` are answered
 /// by the same way to the database.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub enum Asked {
 pub async fn ask(
     db: &Db,
     run: &Beginning<'_>,
-    record: &Statement,
+    record: Option<&Statement>,
     claim: Option<&Claim>,
     permits: &Permits,
     joined_at: Option<u64>,
@@ -66,7 +66,7 @@ pub async fn ask(
             run.id
         ));
     }
-    statements.push(record.clone());
+    statements.extend(record.cloned());
     let written = statements.len();
     statements.extend(reads);
     let mut answers = db.ask(&statements).await?;
