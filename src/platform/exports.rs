@@ -141,8 +141,13 @@ pub async fn start_attempt(
     value.as_string().ok_or_else(|| Thrown::ours("the attempt must answer with text"))
 }
 
+/// How long an attempt goes before it listens to its caller, in milliseconds: most are over by then, and
+/// nobody hangs up before the first beat of an answer.
+const LISTEN_AFTER_MS: u64 = 100;
+
 /// Waits until the caller of this attempt hangs up, and says why. Never returns otherwise.
 pub async fn caller_left(aborted: Function) -> String {
+    sleep_ms(LISTEN_AFTER_MS).await;
     // `aborted` is a stub: `aborted.call(…)` would ask the other side for a method of that name.
     let asked = Reflect::apply(&aborted, &JsValue::UNDEFINED, &Array::new());
     // What comes back is the platform's own thenable, not a `Promise`: adopt it.
