@@ -9,6 +9,7 @@
 //! the form is [`Invalid`]. Numbers and texts are carried over as they were written, never parsed to
 //! floats and back.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 /// Levels of lists and objects. The harness refuses values over 100; a message adds a few.
@@ -38,7 +39,16 @@ impl std::error::Error for Invalid {}
 /// # Errors
 ///
 /// [`Invalid`] where the text is not tagged JSON.
-pub fn plain(tagged: &str) -> Result<(String, Vec<String>), Invalid> {
+pub fn plain<'a>(tagged: impl Into<Cow<'a, str>>) -> Result<(String, Vec<String>), Invalid> {
+    let tagged = tagged.into();
+    let seen = skim(&tagged)?;
+    if !seen.dollar && !seen.space {
+        return Ok((tagged.into_owned(), Vec::new()));
+    }
+    untagged(&tagged)
+}
+
+fn untagged(tagged: &str) -> Result<(String, Vec<String>), Invalid> {
     let node = read(tagged)?;
     let mut writer = Writer { out: String::with_capacity(tagged.len()), lost: Lost::default() };
     writer.write(&node)?;
@@ -51,11 +61,16 @@ pub fn plain(tagged: &str) -> Result<(String, Vec<String>), Invalid> {
 /// # Errors
 ///
 /// [`Invalid`] where the text is not JSON, holds half of a surrogate pair, or is nested too deep.
-pub fn tagged(plain: &str) -> Result<String, Invalid> {
-    let node = read(plain)?;
-    if !plain.contains("\"$\"") && !plain.contains("\\u0024") {
-        return Ok(plain.to_owned());
+pub fn tagged<'a>(plain: impl Into<Cow<'a, str>>) -> Result<String, Invalid> {
+    let plain = plain.into();
+    if !skim(&plain)?.dollar {
+        return Ok(plain.into_owned());
     }
+    escaped(&plain)
+}
+
+fn escaped(plain: &str) -> Result<String, Invalid> {
+    let node = read(plain)?;
     let mut out = String::with_capacity(plain.len());
     escape(&node, &mut out);
     Ok(out)
@@ -102,20 +117,83 @@ fn inner(text: &str) -> &str {
 
 // ---- Reading -----------------------------------------------------------------------------------
 
+/// What a text is made of.
 fn read(text: &str) -> Result<Node<'_>, Invalid> {
-    let mut reader = Reader { text, at: 0 };
-    reader.space();
-    let node = reader.value(MAX_DEPTH)?;
-    reader.space();
-    if reader.at < text.len() { Err(reader.wrong("something after the value")) } else { Ok(node) }
+    let mut reader = Reader::of(text, true);
+    reader.whole()
+}
+
+/// Reads a text as [`read`] does and keeps nothing of it: what most values need is no more.
+fn skim(text: &str) -> Result<Seen, Invalid> {
+    let mut reader = Reader::of(text, false);
+    reader.whole()?;
+    Ok(reader.seen)
+}
+
+/// What was met while reading.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    /// A key or a text that is `$` alone, or an escaped `$`: without one there is no tag.
+    dollar: bool,
+    /// White space between the tokens.
+    space: bool,
 }
 
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Lists and objects are told with what is in them.
+    keeps: bool,
+    seen: Seen,
+}
+
+/// Bytes of a text before its next quote, backslash or control character. Eight at a time: values
+/// may be megabytes of text.
+fn ordinary(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut at = 0_usize;
+    for word in words {
+        let found = marks(u64::from_le_bytes(*word));
+        if found != 0 {
+            let before = usize::try_from(found.trailing_zeros()).unwrap_or_default();
+            return at.saturating_add(before.div_euclid(8));
+        }
+        at = at.saturating_add(8);
+    }
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    at.saturating_add(rest.iter().position(ends).unwrap_or(rest.len()))
+}
+
+/// The high bit of the lowest byte that [`ordinary`] stops at; higher ones may be marked wrongly.
+const fn marks(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+    const SLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    const CONTROLS: u64 = u64::from_le_bytes([0x20; 8]);
+    let (quote, slash) = (word ^ QUOTES, word ^ SLASHES);
+    let quote = quote.wrapping_sub(ONES) & !quote;
+    let slash = slash.wrapping_sub(ONES) & !slash;
+    let control = word.wrapping_sub(CONTROLS) & !word;
+    (quote | slash | control) & HIGH
 }
 
 impl<'a> Reader<'a> {
+    fn of(text: &'a str, keeps: bool) -> Self {
+        Self { text, at: 0, keeps, seen: Seen::default() }
+    }
+
+    fn whole(&mut self) -> Result<Node<'a>, Invalid> {
+        self.space();
+        let node = self.value(MAX_DEPTH)?;
+        self.space();
+        if self.at < self.text.len() {
+            Err(self.wrong("something after the value"))
+        } else {
+            Ok(node)
+        }
+    }
+
     fn wrong(&self, what: &'static str) -> Invalid {
         Invalid { what, at: Some(self.at) }
     }
@@ -130,6 +208,7 @@ impl<'a> Reader<'a> {
 
     fn space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.seen.space = true;
             self.step();
         }
     }
@@ -169,7 +248,10 @@ impl<'a> Reader<'a> {
         }
         loop {
             self.space();
-            parts.push(self.value(depth)?);
+            let part = self.value(depth)?;
+            if self.keeps {
+                parts.push(part);
+            }
             self.space();
             if self.eat(b']') {
                 return Ok(Node::List(parts));
@@ -195,7 +277,10 @@ impl<'a> Reader<'a> {
                 return Err(self.wrong("no colon after a key"));
             }
             self.space();
-            entries.push((key, self.value(depth)?));
+            let value = self.value(depth)?;
+            if self.keeps {
+                entries.push((key, value));
+            }
             self.space();
             if self.eat(b'}') {
                 return Ok(Node::Object(entries));
@@ -249,15 +334,18 @@ impl<'a> Reader<'a> {
             return Err(self.wrong("no text"));
         }
         loop {
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            self.at = self.at.saturating_add(ordinary(rest));
             match self.peek() {
                 Some(b'"') => {
                     self.step();
-                    return Ok(self.since(start));
+                    let text = self.since(start);
+                    self.seen.dollar |= text == "\"$\"";
+                    return Ok(text);
                 }
                 Some(b'\\') => self.escape()?,
                 Some(0..=0x1f) => return Err(self.wrong("a control character in a text")),
-                Some(_) => self.step(),
-                None => return Err(self.wrong("a text without end")),
+                _ => return Err(self.wrong("a text without end")),
             }
         }
     }
@@ -279,7 +367,10 @@ impl<'a> Reader<'a> {
                     }
                 }
                 0xdc00..=0xdfff => Err(self.wrong("half of a surrogate pair")),
-                _ => Ok(()),
+                unit => {
+                    self.seen.dollar |= unit == 0x24;
+                    Ok(())
+                }
             },
             _ => Err(self.wrong("an unknown escape")),
         }
@@ -664,7 +755,7 @@ mod tests {
         for text in wrong {
             assert!(plain(text).is_err(), "{text}");
         }
-        assert!(plain(&format!("{}{}", "[".repeat(128), "]".repeat(128))).is_ok());
+        assert!(plain(format!("{}{}", "[".repeat(128), "]".repeat(128))).is_ok());
     }
 
     #[test]
@@ -719,14 +810,46 @@ mod tests {
     proptest! {
         #[test]
         fn plain_json_passes_through_unchanged(value in any_json()) {
-            let tagged = tagged(&value.to_string()).unwrap();
+            let tagged = tagged(value.to_string()).unwrap();
             let (back, _) = plain(&tagged).unwrap();
             prop_assert_eq!(serde_json::from_str::<Value>(&back).unwrap(), value);
         }
 
         #[test]
+        fn what_is_skimmed_is_what_is_read(
+            value in any_json(),
+            soup in r#"[\[\]{},:"\\u0-9a-f$ \n]{0,24}"#,
+            spaced in any::<bool>(),
+        ) {
+            let written = if spaced {
+                serde_json::to_string_pretty(&value).unwrap()
+            } else {
+                value.to_string()
+            };
+            let escaped_key = written.replace("\"$\"", "\"\\u0024\"");
+            let wrapped = escaped(&written).unwrap();
+            for text in [&written, &escaped_key, &wrapped, &soup] {
+                prop_assert_eq!(plain(text), untagged(text), "{}", text);
+                let read = read(text).map(|_| {
+                    let dollar = text.contains("\"$\"") || text.contains("\\u0024");
+                    if dollar { escaped(text).unwrap() } else { text.clone() }
+                });
+                prop_assert_eq!(tagged(text), read, "{}", text);
+            }
+        }
+
+        #[test]
+        fn a_text_ends_where_it_does(bytes in proptest::collection::vec(
+            prop_oneof![4 => any::<u8>(), 4 => Just(b'x'), 1 => Just(b'"'), 1 => 0..0x22_u8], 0..40
+        )) {
+            let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+            let end = bytes.iter().position(ends).unwrap_or(bytes.len());
+            prop_assert_eq!(ordinary(&bytes), end);
+        }
+
+        #[test]
         fn the_plain_form_is_json_whatever_comes(value in any_json()) {
-            if let Ok((back, _)) = plain(&value.to_string()) {
+            if let Ok((back, _)) = plain(value.to_string()) {
                 prop_assert!(serde_json::from_str::<Value>(&back).is_ok());
             }
         }

@@ -111,7 +111,7 @@ pub async fn fetch(
         Err(error) => value::bytes(error.as_bytes()),
     };
     // A header may be called `$`, which is the key of the codec's tags.
-    let headers = value::tagged(&Value::Object(answered).to_string())
+    let headers = value::tagged(Value::Object(answered).to_string())
         .map_err(|error| Fault::internal(&caller.run_id, error.to_string()))?;
     let status = answer.status;
     Ok(format!("{{\"status\":{status},\"headers\":{headers},\"body\":{body}}}"))
@@ -157,7 +157,7 @@ fn body_of(
     if body.is_null() {
         return Ok(None);
     }
-    let (plain, _) = value::plain(&body.to_string())
+    let (plain, _) = value::plain(body.to_string())
         .map_err(|error| unfit(TOOL, format!("body cannot be read ({error})")))?;
     if !headers.iter().any(|(name, _)| name == "content-type") {
         headers.push(("content-type".to_owned(), "application/json".to_owned()));

@@ -67,7 +67,7 @@ pub fn answer(plan: &Plan, response: Response<'_>) -> Result<String, ToolError> 
     let code = errors.first().and_then(|error| error.pointer("/extensions/code"));
     let code = code.and_then(Value::as_str).map(str::to_owned);
     let shown: Vec<Value> = errors.into_iter().take(20).collect();
-    let shown = value::tagged(&Value::from(shown).to_string()).unwrap_or_else(|_| "[]".into());
+    let shown = value::tagged(Value::from(shown).to_string()).unwrap_or_else(|_| "[]".into());
     fails(message, code, format!("{{\"status\":{status},\"errors\":{shown},\"data\":{field}}}"))
 }
 
