@@ -4,6 +4,7 @@
 //! program left running. Each has its own allowance of sub-workers in flight.
 
 use super::clock::sleep_ms;
+use super::text::text_of;
 use super::thrown::{Thrown, required, settled};
 use futures_channel::oneshot;
 use futures_util::future::{Either, FutureExt as _, LocalBoxFuture, Shared, select};
@@ -138,7 +139,7 @@ pub async fn start_attempt(
     let settled = settled(called).await;
     drop((lent, listener));
     let value = settled?;
-    value.as_string().ok_or_else(|| Thrown::ours("the attempt must answer with text"))
+    text_of(&value).ok_or_else(|| Thrown::ours("the attempt must answer with text"))
 }
 
 /// How long an attempt goes before it listens to its caller, in milliseconds: most are over by then, and

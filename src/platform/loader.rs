@@ -3,6 +3,7 @@
 //! A sub-worker that was loaded has no off switch: not awaiting it does not stop it. What ends it
 //! is the end of the request that made it, and that the lent function is withdrawn.
 
+use super::text::text_of;
 use super::thrown::{Thrown, required, settled};
 use js_sys::{Object, Promise, Reflect};
 use std::future::Future;
@@ -161,8 +162,9 @@ impl SubWorker {
         F: Future<Output = String> + 'static,
     {
         // `Fn`: a second message may arrive while the first is being answered.
-        let lent = Closure::<dyn Fn(String) -> Promise>::new(move |message| {
-            let reply = host(message);
+        let lent = Closure::<dyn Fn(JsValue) -> Promise>::new(move |message: JsValue| {
+            // What is no text is no message: it is refused as one that cannot be read.
+            let reply = host(text_of(&message).unwrap_or_default());
             future_to_promise(std::panic::AssertUnwindSafe(async move {
                 Ok(JsValue::from(reply.await))
             }))
@@ -171,7 +173,7 @@ impl SubWorker {
         let settled = settled(called).await;
         drop(lent);
         let value = settled?;
-        value.as_string().ok_or_else(|| Thrown::ours("the harness must answer with text"))
+        text_of(&value).ok_or_else(|| Thrown::ours("the harness must answer with text"))
     }
 }
 

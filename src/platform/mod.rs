@@ -8,6 +8,7 @@ pub mod loader;
 pub mod random;
 pub mod rs256;
 pub mod seal;
+pub mod text;
 pub mod thrown;
 pub mod workflows;
 pub mod zone;

@@ -9,6 +9,7 @@
 use super::policy::Policy;
 use super::{Caller, failed, names, not_found};
 use crate::error::{Code, Fault};
+use crate::platform::text::text_of;
 use crate::platform::thrown::{Thrown, required, settled};
 use serde::Deserialize;
 use serde_json::json;
@@ -134,7 +135,7 @@ fn context(caller: &Caller) -> String {
 
 async fn text(called: Result<js_sys::Promise, wasm_bindgen::JsValue>) -> Result<String, Thrown> {
     let value = settled(called).await?;
-    value.as_string().ok_or_else(|| Thrown::ours("the tool service must answer with text"))
+    text_of(&value).ok_or_else(|| Thrown::ours("the tool service must answer with text"))
 }
 
 fn lost(path: &str, thrown: &Thrown) -> Fault {

@@ -8,6 +8,7 @@
 use super::mcp::listing;
 use super::{Brought, Call, Listener, Reach, Settings, Source};
 use crate::error::{Code, Fault};
+use crate::platform::text;
 use crate::platform::thrown::{Thrown, required};
 use crate::run::value;
 use crate::tools::failed;
@@ -113,7 +114,7 @@ fn parsed(text: &str) -> Result<JsValue, Fault> {
 
 /// A value as JSON text; `None` of what has no such form.
 fn text_of(value: &JsValue) -> Option<String> {
-    JSON::stringify(value).ok().and_then(|text| text.as_string())
+    JSON::stringify(value).ok().and_then(|json| text::text_of(&json))
 }
 
 /// What a method returned, tagged; `None` of what cannot cross.
