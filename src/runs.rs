@@ -173,12 +173,10 @@ pub async fn start(
 /// Whether an answer is that of a run that waits for people.
 #[must_use]
 pub fn waits(answer: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Head {
-        status: String,
-    }
-    serde_json::from_str::<Head>(answer)
-        .is_ok_and(|head| head.status == Status::WaitingApproval.as_str())
+    // The beginning tells: what follows the status may be megabytes.
+    let head = answer.split_once(",\"outcome\":").map(|(head, _)| head);
+    let status = head.and_then(|head| head.rsplit_once(",\"status\":")).map(|(_, status)| status);
+    status.is_some_and(|status| status.trim_matches('"') == Status::WaitingApproval.as_str())
 }
 
 /// What an attempt answered: a response, or why there is none.
@@ -591,4 +589,48 @@ pub(crate) fn not_found(id: &str) -> Fault {
     // The id is the caller's own text: shown back cut, never more.
     let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
     Fault::new(Code::RunNotFound, format!("There is no run {shown}."))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Who waits is told by the beginning of an answer.
+
+    use super::*;
+
+    fn answer(status: Status, result: &str) -> String {
+        let result: Option<&RawValue> = serde_json::from_str(result).ok();
+        let view = RunView {
+            id: "run_1",
+            status,
+            outcome: status.is_final().then_some(status),
+            approvals: &[],
+            wake_at: None,
+            result,
+            error: None,
+            error_details: None,
+            rollback_steps: None,
+            emitted: &[],
+            logs: &[],
+            warnings: &[],
+            timing: Timing::default(),
+            surface: Surface::Execute,
+            label: Some("\"status\":\"waiting_approval\",\"outcome\":"),
+            created_at: 1,
+            ended_at: None,
+        };
+        serde_json::to_string(&view).unwrap()
+    }
+
+    #[test]
+    fn only_a_run_that_waits_for_people_waits() {
+        let sly = r#"{"id":"run_2","status":"waiting_approval","outcome":null}"#;
+        for status in Status::ALL.iter().copied() {
+            for result in ["", "1", sly] {
+                let waiting = status == Status::WaitingApproval;
+                assert_eq!(waits(&answer(status, result)), waiting, "{status:?} {result}");
+            }
+        }
+        assert!(!waits("{}"));
+        assert!(!waits("!{\"code\":\"timed_out\"}"));
+    }
 }

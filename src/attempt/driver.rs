@@ -169,7 +169,8 @@ struct Attempt {
     log: Log,
     logged: usize,
     warnings: Vec<String>,
-    arguments: BTreeMap<u32, (String, String)>,
+    /// Of calls that are open: the tool, and the argument.
+    arguments: BTreeMap<u32, (Rc<str>, Rc<str>)>,
     replies: BTreeMap<u32, oneshot::Sender<String>>,
     stops: BTreeMap<u32, AbortHandle>,
     preparing: FuturesUnordered<LocalBoxFuture<'static, Prepared>>,
@@ -355,9 +356,9 @@ impl Attempt {
         self.take_logs(&message.logs);
         match message.kind {
             Kind::Call | Kind::Step => {
-                let arguments = message.arguments().to_owned();
+                let arguments: Rc<str> = message.arguments().into();
                 let step = message.kind == Kind::Step;
-                let call = (message.path.as_str(), arguments.as_str());
+                let call = (message.path.as_str(), Rc::clone(&arguments));
                 let issued = self.record.issue(message.n, call, &message.hash, message.at, step);
                 self.flush();
                 match issued {
@@ -371,7 +372,7 @@ impl Attempt {
                 }
                 let argument_bytes = u64::try_from(arguments.len()).unwrap_or(u64::MAX);
                 self.replies.insert(message.n, reply);
-                self.arguments.insert(message.n, (message.path.clone(), arguments));
+                self.arguments.insert(message.n, (message.path.as_str().into(), arguments));
                 Some(Event::DispatchArrived { n: message.n, path: message.path, argument_bytes })
             }
             Kind::Again => self.again(message.n, reply),
@@ -384,7 +385,7 @@ impl Attempt {
                 }
                 Some(Event::Loaded)
             }
-            Kind::Done => self.step_done(message.n, message.reply.as_deref(), reply),
+            Kind::Done => self.step_done(message.n, message.reply, reply),
             Kind::Decided => {
                 if let (Some(line), Some(column)) = (message.line, message.column)
                     && let Some(place) = program.position(line, column)

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 /// One message.
 #[derive(Debug, Deserialize)]
-pub struct Message {
+pub struct Message<'a> {
     /// What it is.
     #[serde(rename = "t")]
     pub kind: Kind,
@@ -18,8 +18,8 @@ pub struct Message {
     #[serde(default)]
     pub path: String,
     /// The argument, tagged JSON; `null` is an argument too.
-    #[serde(default, deserialize_with = "present")]
-    pub args: Option<Box<RawValue>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub args: Option<&'a RawValue>,
     /// The harness's hash of both.
     #[serde(default)]
     pub hash: String,
@@ -45,8 +45,8 @@ pub struct Message {
     #[serde(default)]
     pub until: Option<u64>,
     /// What a step's function gave, as a reply.
-    #[serde(default)]
-    pub reply: Option<Box<RawValue>>,
+    #[serde(borrow, default)]
+    pub reply: Option<&'a RawValue>,
     /// Log lines since the last message.
     #[serde(default)]
     pub logs: Vec<Value>,
@@ -75,11 +75,11 @@ pub enum Kind {
 }
 
 /// Takes what is there, `null` included, where an `Option` would take it for absent.
-fn present<'de, D>(value: D) -> Result<Option<Box<RawValue>>, D::Error>
+fn present<'de, D>(value: D) -> Result<Option<&'de RawValue>, D::Error>
 where
     D: serde::Deserializer<'de>,
 {
-    Box::deserialize(value).map(Some)
+    <&RawValue>::deserialize(value).map(Some)
 }
 
 /// The longest path of a tool; longer ones name nothing.
@@ -88,13 +88,13 @@ const MAX_PATH_BYTES: usize = 512;
 /// 53 bits in base 36, and room to spare.
 const MAX_HASH_BYTES: usize = 64;
 
-impl Message {
+impl<'a> Message<'a> {
     /// Reads a message.
     ///
     /// # Errors
     ///
     /// What is wrong with it: the harness is ours, so it was tampered with.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &'a str) -> Result<Self, String> {
         let message: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if message.hash.len() > MAX_HASH_BYTES {
             return Err(format!("a hash of {} bytes", message.hash.len()));
@@ -107,8 +107,8 @@ impl Message {
 
     /// The argument as tagged JSON.
     #[must_use]
-    pub fn arguments(&self) -> &str {
-        self.args.as_deref().map_or("{}", RawValue::get)
+    pub fn arguments(&self) -> &'a str {
+        self.args.map_or("{}", RawValue::get)
     }
 }
 

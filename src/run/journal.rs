@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Events of one run at most: a timer of 1 ms for a minute and a half.
 pub const MAX_EVENTS: usize = 100_000;
@@ -55,7 +56,7 @@ pub enum Entry {
         /// The tool, or `step`.
         path: String,
         /// The argument, tagged JSON.
-        args: String,
+        args: Rc<str>,
         /// The harness's hash of both.
         hash: String,
         /// How many events were delivered before it.
@@ -75,7 +76,7 @@ pub enum Entry {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// As the harness reads it: `{"value": …}` or `{"error": …}`.
-    pub text: String,
+    pub text: Rc<str>,
     /// Why it failed, for the run's own error.
     pub fault: Option<Fault>,
 }
@@ -86,7 +87,7 @@ pub struct Call {
     /// The tool, or `step`.
     pub path: String,
     /// The argument, tagged JSON.
-    pub args: String,
+    pub args: Rc<str>,
     hash: String,
     at: u64,
     step: bool,
@@ -434,7 +435,7 @@ impl Record {
     pub fn issue(
         &mut self,
         n: u32,
-        (path, args): (&str, &str),
+        (path, args): (&str, impl Into<Rc<str>>),
         hash: &str,
         at: u64,
         step: bool,
@@ -445,11 +446,12 @@ impl Record {
         if u64::try_from(self.journal.events.len()).ok() != Some(at) {
             return Err(tampered(&Unfit(format!("call {n} at {at}"))));
         }
+        let args = args.into();
         if let Some(limit) = self.journal.full(args.len()) {
             let message = format!("The journal of this run is full: {limit}.");
             return Err(Fault::new(Code::JournalFull, message).with("tool", path));
         }
-        let (path, args, hash) = (path.to_owned(), args.to_owned(), hash.to_owned());
+        let (path, hash) = (path.to_owned(), hash.to_owned());
         self.push(Entry::Call { n, path, args, hash, at, step })
             .map_err(|unfit| tampered(&unfit))?;
         Ok(Issued::New)
@@ -540,7 +542,7 @@ pub fn effect_unknown(path: &str) -> Fault {
 
 /// An entry as it is stored.
 #[derive(Serialize, Deserialize, Default)]
-struct Line {
+struct Line<'a> {
     e: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     n: Option<u32>,
@@ -552,20 +554,25 @@ struct Line {
     hash: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    args: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reply: Option<Box<RawValue>>,
+    #[serde(
+        borrow,
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    args: Option<&'a RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    reply: Option<&'a RawValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fault: Option<Told>,
 }
 
 /// Takes what is there, `null` included, where an `Option` would take it for absent.
-fn present<'de, D>(value: D) -> Result<Option<Box<RawValue>>, D::Error>
+fn present<'de, D>(value: D) -> Result<Option<&'de RawValue>, D::Error>
 where
     D: serde::Deserializer<'de>,
 {
-    Box::deserialize(value).map(Some)
+    <&RawValue>::deserialize(value).map(Some)
 }
 
 /// A fault as it is stored.
@@ -583,7 +590,12 @@ impl Entry {
     /// The entry as one line of text.
     #[must_use]
     pub fn write(&self) -> String {
-        let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
+        let raw = |text| serde_json::from_str::<&RawValue>(text).ok();
+        let long = match self {
+            Self::Call { args, .. } => args.len(),
+            Self::Reply(_, reply) => reply.text.len(),
+            Self::Events(_) | Self::Asked(_) | Self::Started(_) => 0,
+        };
         let line = match self {
             Self::Events(events) => {
                 Line { e: "events".to_owned(), events: events.clone(), ..Line::default() }
@@ -612,9 +624,12 @@ impl Entry {
                 ..Line::default()
             },
         };
-        let mut text = serde_json::to_string(&line).unwrap_or_default();
-        // A raw value may be written over several lines; an entry is one.
-        if text.contains(['\n', '\r']) {
+        let mut text = Vec::with_capacity(long.saturating_add(256));
+        let written = serde_json::to_writer(&mut text, &line).ok();
+        let mut text = written.and_then(|()| String::from_utf8(text).ok()).unwrap_or_default();
+        // A raw value may be written over several lines; an entry is one. One character at a time:
+        // that is a search by words.
+        if text.contains('\n') || text.contains('\r') {
             text = text.replace(['\n', '\r'], " ");
         }
         text
@@ -634,7 +649,7 @@ impl Entry {
             "call" | "step" => Self::Call {
                 n: n()?,
                 path: line.path.unwrap_or_default(),
-                args: line.args.map_or_else(|| "{}".to_owned(), |args| args.get().to_owned()),
+                args: line.args.map_or("{}", RawValue::get).into(),
                 hash: line.hash.unwrap_or_default(),
                 at: line.at.unwrap_or_default(),
                 step: line.e == "step",
@@ -644,9 +659,7 @@ impl Entry {
             "reply" => Self::Reply(
                 n()?,
                 Reply {
-                    text: line
-                        .reply
-                        .map_or_else(|| "{}".to_owned(), |reply| reply.get().to_owned()),
+                    text: line.reply.map_or("{}", RawValue::get).into(),
                     fault: line.fault.and_then(Told::fault),
                 },
             ),
@@ -680,7 +693,7 @@ mod tests {
     }
 
     fn reply(text: &str) -> Reply {
-        Reply { text: text.to_owned(), fault: None }
+        Reply { text: text.into(), fault: None }
     }
 
     fn stored(record: &mut Record) -> Journal {
@@ -697,7 +710,7 @@ mod tests {
         let allowed = Put::Decided(Decision::Allowed);
         assert_eq!(record.next(0, EFFECT, allowed, || Ruling::Ask), Ok(Next::Call));
         let fault = Fault::new(Code::ToolFailed, "no").with("tool", "mail.send");
-        let failed = Reply { text: "{\"error\":\n{}}".to_owned(), fault: Some(fault) };
+        let failed = Reply { text: "{\"error\":\n{}}".into(), fault: Some(fault) };
         record.replied(0, failed).unwrap();
         record.heard(1, vec![Event(Moved::Settled, 0, 5)]).unwrap();
         assert_eq!(record.issue(1, ("step", "null"), "d", 2, true), Ok(Issued::New));
@@ -769,7 +782,7 @@ mod tests {
     }
 
     fn failed() -> Reply {
-        Reply { text: "{\"error\":{}}".to_owned(), fault: Some(Fault::new(Code::ToolFailed, "no")) }
+        Reply { text: "{\"error\":{}}".into(), fault: Some(Fault::new(Code::ToolFailed, "no")) }
     }
 
     #[test]

@@ -285,7 +285,7 @@ fn made(declared: &Declaration, call: &Call) -> Result<Value, String> {
         let (text, _) = value::plain(tagged).map_err(|error| error.to_string())?;
         serde_json::from_str(&text).map_err(|error| error.to_string())
     };
-    let replied = call.reply.as_ref().map_or("null", |reply| reply.text.as_str());
+    let replied = call.reply.as_ref().map_or("null", |reply| &*reply.text);
     let reply: Answered<'_> = serde_json::from_str(replied).map_err(|error| error.to_string())?;
     let result = reply.value.map_or(Ok(Value::Null), |value| plain(value.get()))?;
     let with = json!({ "arguments": plain(&call.args)?, "result": result });
@@ -336,14 +336,16 @@ mod tests {
     fn journal(calls: &[Called<'_>]) -> Journal {
         let mut record = Record::default();
         for (n, (path, args, reply)) in (0_u32..).zip(calls) {
-            record.issue(n, (path, args), "h", 0, false).unwrap();
+            record.issue(n, (*path, *args), "h", 0, false).unwrap();
             let nature = Nature { reads: false, repeatable: false };
             record.next(n, nature, Put::Never, || Ruling::Allow).unwrap();
             let reply = match reply {
                 None => continue,
-                Some(Ok(value)) => Reply { text: format!("{{\"value\":{value}}}"), fault: None },
+                Some(Ok(value)) => {
+                    Reply { text: format!("{{\"value\":{value}}}").into(), fault: None }
+                }
                 Some(Err(code)) => {
-                    Reply { text: "{}".to_owned(), fault: Some(Fault::new(*code, "no")) }
+                    Reply { text: "{}".into(), fault: Some(Fault::new(*code, "no")) }
                 }
             };
             record.replied(n, reply).unwrap();

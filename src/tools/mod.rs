@@ -241,7 +241,7 @@ impl Tools {
     /// Takes up what earlier attempts of the run left with the tools.
     pub fn recall(&self, journal: &Journal) {
         for (n, call) in (0_u32..).zip(journal.calls()) {
-            let text = call.reply.as_ref().map(|reply| reply.text.as_str()).unwrap_or_default();
+            let text = call.reply.as_ref().map(|reply| &*reply.text).unwrap_or_default();
             if text.contains("\"cut\":")
                 && let Ok(Marked { cut: Some(warning) }) = serde_json::from_str(text)
             {
@@ -495,7 +495,7 @@ pub fn unfit(path: &str, what: impl std::fmt::Display) -> Fault {
 #[must_use]
 pub fn reply_of(path: &str, answer: &Result<String, Fault>) -> String {
     match answer {
-        Ok(value) => format!("{{\"value\":{value}}}"),
+        Ok(value) => ["{\"value\":", value, "}"].concat(),
         Err(fault) => {
             let thrown = fault.details.get("thrown");
             let part = |key: &str| thrown.and_then(|thrown| thrown.get(key)).cloned();

@@ -205,6 +205,13 @@ impl Policy {
         }
     }
 
+    /// Whether what happens to a call of the tool depends on its arguments.
+    #[must_use]
+    pub fn weighs(&self, path: &str) -> bool {
+        let weighs = |rule: &Rule| !rule.when.is_empty() && fits(&rule.pattern, path);
+        self.all.iter().chain(&self.own).any(weighs)
+    }
+
     /// What the rules say of a tool before its arguments are known: the least that happens to a call,
     /// and the most.
     #[must_use]
@@ -493,6 +500,22 @@ mod tests {
         let own = rules(json!([{ "pattern": "a.b", "action": "allow" }]));
         let policy = Policy { own, ..Policy::default() };
         assert_eq!(policy.decide("a.b", &json!({}), Declared::Destructive).action, Action::Allow);
+    }
+
+    #[test]
+    fn an_argument_matters_only_where_a_rule_looks_at_it() {
+        let own = rules(json!([
+            { "pattern": "a.b", "action": "ask" },
+            { "pattern": "a.c", "action": "block", "when": [{ "at": "/to", "present": true }] },
+        ]));
+        let all = rules(json!([
+            { "pattern": "d.*", "action": "ask", "when": [{ "at": "", "equals": null }] },
+        ]));
+        let policy = Policy { all, own };
+        let weighed = ["a.a", "a.b", "a.c", "d.e", "d"].map(|path| policy.weighs(path));
+        assert_eq!(weighed, [false, false, true, true, false]);
+        let decide = |arguments| policy.decide("a.b", &arguments, Declared::Unknown);
+        assert_eq!(decide(json!({ "to": 1 })), decide(Value::Null));
     }
 
     #[test]

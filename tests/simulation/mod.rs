@@ -21,6 +21,7 @@ use holdfast::run::journal::{
     Decision, Entry, Event, Issued, Journal, Moved, Nature, Next, Put, Record, Reply, Ruling,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 /// A rule of the host that is switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,7 +215,7 @@ struct Attempt {
     sleeps: BTreeSet<i64>,
     timer_ids: i64,
     open: BTreeMap<u32, String>,
-    arrivals: VecDeque<(u32, String)>,
+    arrivals: VecDeque<(u32, Rc<str>)>,
     waiting: BTreeSet<u32>,
     unsent: Vec<Event>,
     sent: usize,
@@ -365,7 +366,7 @@ impl Attempt {
             if world.off != Some(Off::Order) {
                 self.message(world)?;
             }
-            let issued = self.record.issue(n, (path, &args), &hashed, at, path == "step");
+            let issued = self.record.issue(n, (path, args.as_str()), &hashed, at, path == "step");
             if world.off == Some(Off::Order) {
                 self.message(world)?;
             }
@@ -409,8 +410,10 @@ impl Attempt {
     }
 
     fn step_done(&mut self, n: u32) -> Failed<()> {
-        let gave =
-            Reply { text: format!("{{\"value\":{}}}", self.program.state % 97), fault: None };
+        let gave = Reply {
+            text: format!("{{\"value\":{}}}", self.program.state % 97).into(),
+            fault: None,
+        };
         let recorded = self.record.replied(n, gave).map_err(|unfit| format!("{unfit:?}"))?;
         self.flush();
         self.arrivals.push_back((n, recorded.text));
@@ -478,7 +481,7 @@ impl Attempt {
             }
             Next::Refuse(fault) => {
                 let text = format!("{{\"error\":{{\"code\":\"{}\"}}}}", fault.code.entry().code);
-                let reply = Reply { text, fault: Some(fault) };
+                let reply = Reply { text: text.into(), fault: Some(fault) };
                 let reply = self.record.replied(n, reply).map_err(|unfit| format!("{unfit:?}"))?;
                 self.flush();
                 self.arrivals.push_back((n, reply.text));
@@ -553,15 +556,15 @@ impl Attempt {
                     let failed = flight.path == "bad";
                     flight.answer = Some(Reply {
                         text: match failed {
-                            true => format!("{{\"error\":{{\"n\":{}}}}}", world.answers),
-                            false => format!("{{\"value\":{}}}", world.answers),
+                            true => format!("{{\"error\":{{\"n\":{}}}}}", world.answers).into(),
+                            false => format!("{{\"value\":{}}}", world.answers).into(),
                         },
                         fault: failed.then(|| Fault::new(Code::ToolFailed, "bad")),
                     });
                     return Ok(false);
                 }
                 let flight = self.flights.swap_remove(place);
-                let reply = flight.answer.unwrap_or(Reply { text: String::new(), fault: None });
+                let reply = flight.answer.unwrap_or(Reply { text: "".into(), fault: None });
                 let recorded = match world.off {
                     Some(Off::Answers) => {
                         self.record.replied(flight.n, reply.clone()).map(|_| reply)

@@ -33,12 +33,12 @@ impl Attempt {
             return Some(Event::SandboxFailed(journal::tampered(&unfit)));
         };
         if let Some(recorded) = &known.reply {
-            answer(reply, recorded.text.clone());
+            answer(reply, recorded.text.to_string());
             return None;
         }
         // The newest one asking for a number gets its answer; an older one is let go.
         self.replies.insert(n, reply);
-        self.arguments.insert(n, (known.path.clone(), known.args.clone()));
+        self.arguments.insert(n, (known.path.as_str().into(), Rc::clone(&known.args)));
         Some(Event::DispatchAgain { n })
     }
 
@@ -55,18 +55,22 @@ impl Attempt {
             let unfit = Unfit(format!("step {n} is done"));
             return Some(Event::SandboxFailed(journal::tampered(&unfit)));
         };
-        let given = Reply { text: gave.get().to_owned(), fault: None };
+        let given = Reply { text: gave.get().into(), fault: None };
         let recorded = self.record.replied(n, given);
         self.flush();
-        answer(reply, recorded.map_or_else(|_| over(), |recorded| recorded.text));
+        answer(reply, recorded.map_or_else(|_| over(), |recorded| recorded.text.to_string()));
         None
     }
 
     /// Records an answer and gives the one that stands.
     pub(super) fn record_reply(&mut self, n: u32, text: String, fault: Option<Fault>) -> String {
-        let recorded = self.record.replied(n, Reply { text: text.clone(), fault });
+        let given: Rc<str> = text.as_str().into();
+        let recorded = self.record.replied(n, Reply { text: Rc::clone(&given), fault });
         self.flush();
-        recorded.map_or(text, |recorded| recorded.text)
+        match recorded {
+            Ok(recorded) if !Rc::ptr_eq(&recorded.text, &given) => recorded.text.to_string(),
+            _ => text,
+        }
     }
 
     pub(super) fn returned(&mut self, returned: Returned) -> Option<Event> {
@@ -102,8 +106,8 @@ impl Attempt {
         Some(Event::DispatchReturned { n, fault: answered.err() })
     }
 
-    pub(super) fn path_of(&self, n: u32) -> String {
-        self.arguments.get(&n).map(|(path, _)| path.clone()).unwrap_or_default()
+    pub(super) fn path_of(&self, n: u32) -> Rc<str> {
+        self.arguments.get(&n).map(|(path, _)| Rc::clone(path)).unwrap_or_default()
     }
 
     pub(super) fn record_end(&self, n: u32, ending: Ending, reply: &str) {
@@ -182,7 +186,7 @@ impl Attempt {
         let put = self.people.put(n);
         let decided = matches!(put, Put::Decided(_));
         let plain = || {
-            let plain = value::plain(&arguments).ok();
+            let plain = value::plain(&*arguments).ok();
             plain
                 .and_then(|(text, _)| serde_json::from_str::<Value>(&text).ok())
                 .unwrap_or_default()
@@ -194,7 +198,9 @@ impl Attempt {
             if let Some(fault) = refused {
                 return Ruling::Block(fault);
             }
-            let ruling = self.policy.decide(&path, &plain(), self.tools.declares(&path));
+            // An argument may be megabytes: it is read only for a rule that looks at it.
+            let weighed = if self.policy.weighs(&path) { plain() } else { Value::Null };
+            let ruling = self.policy.decide(&path, &weighed, self.tools.declares(&path));
             let answer = match ruling.action {
                 Action::Ask if !self.people.granted(&path) => Ruling::Ask,
                 Action::Allow | Action::Ask => Ruling::Allow,
@@ -217,7 +223,7 @@ impl Attempt {
         match next {
             Err(unfit) => Some(Event::SandboxFailed(journal::tampered(&unfit))),
             Ok(Next::Call) => {
-                self.call(n, &path, &arguments);
+                self.call(n, path, arguments);
                 None
             }
             Ok(Next::Ask | Next::Wait) => {
@@ -225,7 +231,7 @@ impl Attempt {
                 Some(Event::DispatchWaits { n })
             }
             Ok(Next::Answer(recorded)) => {
-                self.reply(n, recorded.text);
+                self.reply(n, recorded.text.to_string());
                 self.arguments.remove(&n);
                 Some(Event::DispatchReturned { n, fault: recorded.fault })
             }
@@ -283,8 +289,7 @@ impl Attempt {
         Ok(())
     }
 
-    pub(super) fn call(&mut self, n: u32, path: &str, arguments: &str) {
-        let (path, arguments) = (path.to_owned(), arguments.to_owned());
+    pub(super) fn call(&mut self, n: u32, path: Rc<str>, arguments: Rc<str>) {
         self.recorder.called(Called::new(n, &path, &arguments, now_ms()));
         if !self.tools.only_reads(&path) {
             self.recorder.hurry();

@@ -236,7 +236,7 @@ impl Attempt {
     /// Turns the program's tagged value into its plain form, once; what was lost is a warning.
     pub(super) fn with_plain_result(&mut self, outcome: Outcome) -> Outcome {
         match outcome {
-            Outcome::Completed(tagged) => match value::plain(&tagged) {
+            Outcome::Completed(tagged) => match value::plain(tagged) {
                 Ok((plain, lost)) => {
                     self.warnings.extend(lost);
                     self.unfit(&plain).map_or(Outcome::Completed(plain), Outcome::Failed)
@@ -262,7 +262,7 @@ impl Attempt {
 
     pub(super) fn response(&self, outcome: &Outcome, undoable: Option<u64>, now: u64) -> String {
         let result = match outcome {
-            Outcome::Completed(plain) => RawValue::from_string(plain.clone()).ok(),
+            Outcome::Completed(plain) => serde_json::from_str::<&RawValue>(plain).ok(),
             _ => None,
         };
         let mut warnings = self.warnings.clone();
@@ -282,7 +282,7 @@ impl Attempt {
             outcome: status.is_final().then_some(status),
             approvals: &questions,
             wake_at,
-            result: result.as_deref(),
+            result,
             error: fault.map(|fault| fault.message.as_str()),
             error_details: fault.map(Fault::to_json),
             rollback_steps: undoable,
@@ -295,6 +295,9 @@ impl Attempt {
             created_at: self.order.arrived_at,
             ended_at: status.is_final().then_some(now),
         };
-        serde_json::to_string(&view).unwrap_or_else(|_| "{}".to_owned())
+        let mut text =
+            Vec::with_capacity(result.map_or(0, |raw| raw.get().len()).saturating_add(1_024));
+        let written = serde_json::to_writer(&mut text, &view).ok();
+        written.and_then(|()| String::from_utf8(text).ok()).unwrap_or_else(|| "{}".to_owned())
     }
 }
