@@ -33,6 +33,10 @@ const GATHER_MS: u64 = 50;
 /// as who dies in the write.
 const GATHER_ANSWER_MS: u64 = 3;
 
+/// For so many bytes of an answer it is gathered a millisecond longer: to reach the program and to be
+/// written takes it longer, too.
+const BYTES_A_MS: usize = 50_000;
+
 /// How long the row of an attempt that has nothing else to write is gathered, in milliseconds: most are
 /// over by then, and their end writes the row.
 const GATHER_BEGINNING_MS: u64 = 1_000;
@@ -160,9 +164,10 @@ impl Recorder {
         self.hurry_in(0);
     }
 
-    /// What is queued is to be written in a moment: an effect is over.
-    pub fn hurry_soon(&self) {
-        self.hurry_in(GATHER_ANSWER_MS);
+    /// What is queued is to be written in a moment: an effect is over, with an answer of so many bytes.
+    pub fn hurry_soon(&self, bytes: usize) {
+        let longer = u64::try_from(bytes.div_euclid(BYTES_A_MS)).unwrap_or(u64::MAX);
+        self.hurry_in(GATHER_ANSWER_MS.saturating_add(longer).min(GATHER_MS));
     }
 
     fn hurry_in(&self, ms: u64) {
@@ -302,7 +307,12 @@ impl Recorder {
                 Some(Item::Statement(statement)) => batch.statements.push(statement),
                 Some(Item::Call(change)) => calls.push(change),
                 Some(Item::Entry(line)) => {
-                    journal.push_str(&line);
+                    // The first of them is not copied.
+                    if journal.is_empty() {
+                        journal = line;
+                    } else {
+                        journal.push_str(&line);
+                    }
                     journal.push('\n');
                 }
                 None => break,

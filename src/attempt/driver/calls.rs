@@ -114,7 +114,7 @@ impl Attempt {
         let path = self.path_of(n);
         self.recorder.ended(Ended::new(n, &path, ending, reply, now_ms()));
         if !self.tools.only_reads(&path) {
-            self.recorder.hurry_soon();
+            self.recorder.hurry_soon(reply.len());
         }
     }
 
