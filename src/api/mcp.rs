@@ -200,7 +200,7 @@ async fn invocation(
     };
     let key = invoke.idempotency_key;
     let claim = key.map(|key| wanted.claim(target, "idempotencyKey", key)).transpose()?;
-    let order = packages::order(
+    let order = packages::order_by_memory(
         &app.db,
         &app.config,
         principal,

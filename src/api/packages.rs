@@ -126,7 +126,7 @@ pub async fn invoke(
         None => None,
         Some(key) => Some(invocation.claim(&target, HEADER, key)?),
     };
-    let order = packages::order(
+    let order = packages::order_by_memory(
         &app.db,
         &app.config,
         &principal.name,

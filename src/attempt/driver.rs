@@ -26,7 +26,7 @@ use crate::run::outcome::Outcome;
 use crate::run::value;
 use crate::sandbox::{Host, Lost, Sandbox};
 use crate::store::db::{Db, StoreError};
-use crate::store::{approvals, attempts, followed, policies, runs};
+use crate::store::{approvals, attempts, followed, runs};
 use crate::tools::policy::Policy;
 use crate::tools::{Came, Tools, reply_of};
 use futures_channel::{mpsc, oneshot};
@@ -78,13 +78,13 @@ pub async fn run<S: Sandbox>(
     let fresh = if order.resumes { None } else { Some(Memory::fresh(&order)?) };
     let begun = match &fresh {
         None => {
-            let policy = policies::of(&db, &order.principal).boxed_local().await;
-            permit::Waited::Begun { at: now_ms(), policy, left }
+            let found = permit::Found::read(&db, &order.principal).boxed_local().await;
+            permit::Waited::Begun { at: now_ms(), found, record: None, left }
         }
         Some(memory) => permit::wait(&db, &order, &memory.seed, config, left).await?,
     };
-    let (begun_at, policy, left) = match begun {
-        permit::Waited::Begun { at, policy, left } => (at, policy, left),
+    let (begun_at, found, record, left) = match begun {
+        permit::Waited::Begun { at, found, record, left } => (at, found, record, left),
         permit::Waited::Left(why) => {
             return Err(Fault::new(Code::Cancelled, format!("The run was cancelled: {why}.")));
         }
@@ -93,12 +93,15 @@ pub async fn run<S: Sandbox>(
         Some(memory) => memory,
         None => Memory::recall(&db, &order).boxed_local().await?,
     };
-    let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence);
-    let (policy, unread) = match policy {
+    let recorder = Recorder::new(Rc::clone(&db), &order.run_id, order.fence, record);
+    let (policy, unread) = match found.policy {
         Ok(policy) => (Rc::new(policy), None),
         Err(error) => (Rc::default(), Some(error)),
     };
     let tools = tools.under(Rc::clone(&policy));
+    if let Some(names) = found.sources {
+        tools.know_sources(names);
+    }
     let mut attempt = Attempt::new(order, db, tools, policy, recorder, memory, begun_at);
     if let Some(error) = unread {
         return attempt.end(desk, Outcome::Failed(error.into()), None).await;

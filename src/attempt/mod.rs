@@ -14,4 +14,4 @@ pub mod recorder;
 pub mod shift;
 
 pub use driver::run;
-pub use order::{Order, PackageOrder, Parent, ServiceOrder};
+pub use order::{Order, PackageOrder, Parent, ServiceOrder, Wanted};

@@ -76,7 +76,10 @@ impl Order {
             arrived_at: self.arrived_at,
             fence: self.fence,
             parent: self.parent.clone(),
-            package: self.package.clone(),
+            package: self
+                .package
+                .clone()
+                .map(|package| PackageOrder { remembered: None, ..package }),
             service: self.service.clone(),
             hold_ms: 0,
             origin: self.origin.clone(),
@@ -141,4 +144,18 @@ pub struct PackageOrder {
     pub hash: String,
     /// What its result must fit.
     pub result: Option<serde_json::Value>,
+    /// The version is the one that an isolate remembered: the run begins only if the name still points
+    /// at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<Wanted>,
+}
+
+/// What an invocation wanted of the limits, to be asked of another version.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    /// The budget.
+    pub budget_ms: Option<serde_json::Value>,
+    /// The others.
+    pub limits: Option<serde_json::Value>,
 }

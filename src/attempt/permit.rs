@@ -6,6 +6,7 @@
 use super::order::Order;
 use crate::config::Config;
 use crate::error::{Code, Fault};
+use crate::packages::known;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::sandbox::NUMBERING;
 use crate::store::db::{Db, Statement, StoreError};
@@ -13,6 +14,7 @@ use crate::store::journal::{self, Recording};
 use crate::store::permits::{self, Asked};
 use crate::store::policies;
 use crate::store::runs::Beginning;
+use crate::store::sources;
 use crate::tools::policy::Policy;
 use futures_util::future::{Fuse, FutureExt as _, LocalBoxFuture};
 use futures_util::{pin_mut, select_biased};
@@ -30,13 +32,31 @@ pub enum Waited {
     Begun {
         /// When.
         at: u64,
-        /// The principal's rules, as they were then.
-        policy: Result<Policy, StoreError>,
+        /// What was read along with it.
+        found: Found,
+        /// The row of its record, where that is to be written with the first of the record.
+        record: Option<Statement>,
         /// To go on listening to.
         left: Left,
     },
     /// The caller left; nothing ran.
     Left(String),
+}
+
+/// What an attempt has to know before it begins.
+#[derive(Debug)]
+pub struct Found {
+    /// The principal's rules, as they were then.
+    pub policy: Result<Policy, StoreError>,
+    /// The names of the principal's sources, where the program looks as if it called one.
+    pub sources: Option<Vec<String>>,
+}
+
+impl Found {
+    /// Of an attempt that needs no permit.
+    pub async fn read(db: &Db, principal: &str) -> Self {
+        Self { policy: policies::of(db, principal).await, sources: None }
+    }
 }
 
 impl std::fmt::Debug for Waited {
@@ -52,7 +72,7 @@ impl std::fmt::Debug for Waited {
 ///
 /// # Errors
 ///
-/// `in_progress` when another run has the key; `capacity_exceeded` when the line is full, `timed_out` with the phase `permit` when the wait is
+/// `in_progress` when another run has the key; [`known::moved`]; `capacity_exceeded` when the line is full, `timed_out` with the phase `permit` when the wait is
 /// over, the database. In each case nothing ran.
 pub async fn wait(
     db: &Db,
@@ -63,25 +83,38 @@ pub async fn wait(
 ) -> Result<Waited, Fault> {
     let asked_at = now_ms();
     let request = order.kept().unwrap_or_default();
-    let record = journal::begin(&Recording {
+    let record = Some(journal::begin(&Recording {
         run: &order.run_id,
         fence: order.fence,
         seed,
         harness: NUMBERING,
         request: &request,
-    });
-    match ask(db, order, &record, config, None).await? {
-        (Asked::Granted, policy) => return Ok(Waited::Begun { at: now_ms(), policy, left }),
+    }));
+    // Somebody comes back for a run with a key, or with a run above it, though its attempt is lost before it
+    // did anything. For any other only people do, who were asked by what it did.
+    let (with_permit, record) = if order.claim.is_some() || order.parent.is_some() {
+        (record, None)
+    } else {
+        (None, record)
+    };
+    let with_permit = with_permit.as_ref();
+    match ask(db, order, with_permit, config, None).await? {
+        (Asked::Granted, found) => return Ok(Waited::Begun { at: now_ms(), found, record, left }),
         (Asked::Taken, _) => return Err(taken(order)),
+        (Asked::Moved, _) => return Err(moved(order)),
         (Asked::Full, _) => {}
     }
-    wait_in_line(db, order, &record, config, left, asked_at).boxed_local().await
+    let waited = wait_in_line(db, order, with_permit, config, left, asked_at).boxed_local().await?;
+    Ok(match waited {
+        Waited::Begun { at, found, left, .. } => Waited::Begun { at, found, record, left },
+        Waited::Left(why) => Waited::Left(why),
+    })
 }
 
 async fn wait_in_line(
     db: &Db,
     order: &Order,
-    record: &Statement,
+    record: Option<&Statement>,
     config: &Config,
     mut left: Left,
     asked_at: u64,
@@ -102,10 +135,16 @@ async fn wait_in_line(
         }
         let now = now_ms();
         match ask(db, order, record, config, Some(asked_at)).await? {
-            (Asked::Granted, policy) => return Ok(Waited::Begun { at: now_ms(), policy, left }),
+            (Asked::Granted, found) => {
+                return Ok(Waited::Begun { at: now_ms(), found, record: None, left });
+            }
             (Asked::Taken, _) => {
                 leave(db, order).await;
                 return Err(taken(order));
+            }
+            (Asked::Moved, _) => {
+                leave(db, order).await;
+                return Err(moved(order));
             }
             (Asked::Full, _) => {}
         }
@@ -120,10 +159,10 @@ async fn wait_in_line(
 async fn ask(
     db: &Db,
     order: &Order,
-    record: &Statement,
+    record: Option<&Statement>,
     config: &Config,
     joined_at: Option<u64>,
-) -> Result<(Asked, Result<Policy, StoreError>), Fault> {
+) -> Result<(Asked, Found), Fault> {
     let beginning = Beginning {
         id: &order.run_id,
         principal: &order.principal,
@@ -135,18 +174,38 @@ async fn ask(
         params: order.params.get(),
         fence: order.fence,
         parent: order.parent.as_ref().map(|parent| parent.run_id.as_str()),
+        remembered: order
+            .package
+            .as_ref()
+            .filter(|package| package.remembered.is_some())
+            .map(|package| (package.name.as_str(), package.version)),
         now: now_ms(),
     };
     let claim = order.claim.as_ref();
-    let rules = policies::lists(&order.principal);
-    let asked = permits::ask(db, &beginning, record, claim, &config.permits, joined_at, rules);
-    let (asked, rules) = asked.await?;
-    Ok((asked, policies::in_rows(&rules)))
+    let mut reads = vec![policies::lists(&order.principal)];
+    // A word of a text may mean nothing; then the names were read for nothing, and not by a way of their own.
+    if order.package.is_none() && order.source.contains("tools") {
+        reads.push(sources::named(&order.principal));
+    }
+    let asked = permits::ask(db, &beginning, record, claim, &config.permits, joined_at, reads);
+    let (asked, rows) = asked.await?;
+    let mut rows = rows.iter();
+    let policy = match rows.next() {
+        Some(rules) => policies::in_rows(rules),
+        None => Err(StoreError("a batch without answers".to_owned())),
+    };
+    let sources = rows.next().map(sources::names_in).transpose()?;
+    Ok((asked, Found { policy, sources }))
 }
 
 /// Another run answers the key; `crate::ledger` looks which.
 fn taken(order: &Order) -> Fault {
     crate::ledger::in_progress(order.claim.as_ref().map_or("", |claim| &claim.key))
+}
+
+/// Its package is not what was remembered; `crate::ledger` orders anew.
+fn moved(order: &Order) -> Fault {
+    known::moved(order.package.as_ref().map_or("", |package| &package.name))
 }
 
 async fn leave(db: &Db, order: &Order) {

@@ -11,7 +11,7 @@
 
 use crate::platform::clock::now_ms;
 use crate::store::db::{Db, Statement, StoreError};
-use crate::store::dispatches::{self, Called, Ended};
+use crate::store::dispatches::{self, Called, Change, Ended};
 use crate::store::journal;
 use futures_channel::oneshot;
 use std::cell::RefCell;
@@ -44,6 +44,8 @@ struct Queue {
     due: u64,
     /// The first of what waits is the attempt's own row.
     begins: bool,
+    /// The row of the record, to be written with whatever is written first.
+    record: Option<Statement>,
     /// The next row of the journal.
     seq: u64,
     /// How many items were ever queued, and how many of them are stored.
@@ -58,10 +60,8 @@ struct Queue {
 #[derive(Debug)]
 enum Item {
     Statement(Statement),
-    /// The row of a call, which may be over.
-    Called(Called, Option<Ended>),
-    /// The end of a call whose row is written.
-    Ended(Ended),
+    /// The row of a call.
+    Call(Change),
     /// An entry of the journal, one line without its end.
     Entry(String),
 }
@@ -70,10 +70,7 @@ impl Item {
     fn weight(&self) -> usize {
         match self {
             Self::Statement(statement) => statement.weight(),
-            Self::Called(called, ended) => {
-                called.weight().saturating_add(ended.as_ref().map_or(0, Ended::weight))
-            }
-            Self::Ended(ended) => ended.weight(),
+            Self::Call(change) => change.weight(),
             Self::Entry(line) => line.len(),
         }
     }
@@ -98,10 +95,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty queue in front of `db`, for the attempt of `run` that has `fence`.
+    /// An empty queue in front of `db`, for the attempt of `run` that has `fence`. `record`: the row of the
+    /// record, where it is not written yet.
     #[must_use]
-    pub fn new(db: Rc<Db>, run: &str, fence: u64) -> Self {
-        Self { db, run: run.into(), fence, queue: Rc::default() }
+    pub fn new(db: Rc<Db>, run: &str, fence: u64, record: Option<Statement>) -> Self {
+        let queue = Rc::new(RefCell::new(Queue { record, ..Queue::default() }));
+        Self { db, run: run.into(), fence, queue }
     }
 
     /// The journal goes on with the row `seq`.
@@ -124,21 +123,21 @@ impl Recorder {
 
     /// Queues the row of a call that is made.
     pub fn called(&self, called: Called) {
-        self.queue(Item::Called(called, None), GATHER_MS);
+        self.queue(Item::Call(Change::Called(called, None)), GATHER_MS);
     }
 
     /// Queues the end of a call, with its row where that still waits.
     pub fn ended(&self, over: Ended) {
         let mut queue = self.queue.borrow_mut();
         let row = queue.waiting.iter_mut().rev().find_map(|item| match item {
-            Item::Called(called, ended) if called.n() == over.n() => Some(ended),
+            Item::Call(Change::Called(called, ended)) if called.n() == over.n() => Some(ended),
             _ => None,
         });
         if let Some(ended) = row {
             *ended = Some(over);
         } else {
             drop(queue);
-            self.queue(Item::Ended(over), GATHER_MS);
+            self.queue(Item::Call(Change::Ended(over)), GATHER_MS);
         }
     }
 
@@ -201,6 +200,12 @@ impl Recorder {
         if std::mem::take(&mut queue.begins) && queue.waiting.pop_front().is_some() {
             queue.stored = queue.stored.saturating_add(1);
         }
+    }
+
+    /// Forgets the row of the record if it is not written yet; whether it was not.
+    #[must_use]
+    pub fn forget_record(&self) -> bool {
+        self.queue.borrow_mut().record.take().is_some()
     }
 
     /// Whether anything was ever written of the journal.
@@ -282,7 +287,6 @@ impl Recorder {
         queue.begins = false;
         let mut batch = Batch::default();
         let mut calls = Vec::new();
-        let mut ends = Vec::new();
         let mut journal = String::new();
         let mut bytes = 0_usize;
         while batch.items < MAX_BATCH
@@ -296,8 +300,7 @@ impl Recorder {
             batch.items = batch.items.saturating_add(1);
             match queue.waiting.pop_front() {
                 Some(Item::Statement(statement)) => batch.statements.push(statement),
-                Some(Item::Called(called, ended)) => calls.push((called, ended)),
-                Some(Item::Ended(ended)) => ends.push(ended),
+                Some(Item::Call(change)) => calls.push(change),
                 Some(Item::Entry(line)) => {
                     journal.push_str(&line);
                     journal.push('\n');
@@ -312,11 +315,11 @@ impl Recorder {
             batch.fenced = first.len();
             queue.seq = queue.seq.saturating_add(u64::try_from(first.len()).unwrap_or(0));
         }
-        if !calls.is_empty() {
-            first.push(dispatches::called(&self.run, self.fence, &calls));
+        if batch.items > 0 {
+            first.extend(queue.record.take());
         }
-        if !ends.is_empty() {
-            first.push(dispatches::ended(&self.run, self.fence, &ends));
+        if !calls.is_empty() {
+            first.push(dispatches::write(&self.run, self.fence, &calls));
         }
         first.append(&mut batch.statements);
         batch.statements = first;

@@ -17,6 +17,7 @@ pub mod request;
 use crate::approvals::Hands;
 use crate::attempt::Order;
 use crate::error::{Code, Fault};
+use crate::packages;
 use crate::platform::clock::{now_ms, sleep_ms};
 use crate::platform::exports::{Aborted, hang_up};
 use crate::rollback;
@@ -55,16 +56,15 @@ pub struct Answered {
 ///
 /// As [`runs::start`]; 422 for another payload under the key; 409 while its owner is at work.
 pub async fn start(hands: &Hands, order: &Order, aborted: Aborted) -> Result<Answered, Fault> {
-    let Hands { ctx, db, desk, .. } = hands;
     let Some(claim) = &order.claim else {
-        let text = runs::start(ctx, db, desk, order, aborted).await?;
+        let text = begin(hands, order, aborted).await?;
         return Ok(Answered { text, replayed: false });
     };
     let place = Place { principal: &order.principal, surface: order.surface, claim };
     for _ in 0..TRIES {
         let (_stays, kept) = hang_up();
         let aborted = kept.telling(aborted.told());
-        match runs::start(ctx, db, desk, order, aborted).await {
+        match begin(hands, order, aborted).await {
             Ok(text) => return Ok(Answered { text, replayed: false }),
             Err(fault) if fault.code == Code::IdempotencyInProgress => {}
             Err(fault) => return Err(fault),
@@ -74,6 +74,22 @@ pub async fn start(hands: &Hands, order: &Order, aborted: Aborted) -> Result<Ans
         }
     }
     Err(in_progress(&claim.key))
+}
+
+/// Runs an order; where its package has moved on since it was remembered, as the package is now.
+async fn begin(hands: &Hands, order: &Order, aborted: Aborted) -> Result<String, Fault> {
+    let Hands { ctx, db, desk, config, .. } = hands;
+    match runs::start(ctx, db, desk, order, aborted.clone()).await {
+        Err(fault) if packages::known::has_moved(&fault) => {
+            async {
+                let order = packages::order_again(db, config, order).await?;
+                runs::start(ctx, db, desk, &order, aborted).await
+            }
+            .boxed_local()
+            .await
+        }
+        answered => answered,
+    }
 }
 
 /// The run that answers a claim, if there is one.

@@ -4,10 +4,11 @@
 //! [`order`] makes an invocation of an export, its parameters held against the export's schema before
 //! anything runs. [`nested`] is how a program invokes one.
 
+pub mod known;
 pub mod nested;
 
 use crate::attempt::driver::AMBIENT;
-use crate::attempt::{Order, PackageOrder};
+use crate::attempt::{Order, PackageOrder, Wanted};
 use crate::code;
 use crate::config::Config;
 use crate::error::{Code, Fault};
@@ -24,11 +25,14 @@ use crate::store::db::Db;
 use crate::store::ledger::Claim;
 use crate::store::packages::{self as table, Version};
 use crate::tools::schema;
+use futures_util::FutureExt as _;
+use known::Known;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// All texts of a package, in bytes: as much as one program may have.
 const MAX_SOURCE_BYTES: usize = 262_144;
@@ -489,9 +493,75 @@ pub async fn order(
     (surface, invocation): (Surface, Invocation),
     arrived_at: u64,
 ) -> Result<Order, Fault> {
+    let version = version_of(db, principal, &target.name, invocation.version).await?;
+    let known = Rc::new(Known::of(version)?);
+    if invocation.version.is_none() {
+        known::remember(principal, &known);
+    }
+    order_of(config, principal, target, &known, (surface, &invocation), arrived_at)
+}
+
+/// The same, without a look at the database where this isolate remembers the package. Such an order goes
+/// through [`ledger::start`](crate::ledger::start), which makes another where the package has moved on.
+///
+/// # Errors
+///
+/// As [`order`].
+pub async fn order_by_memory(
+    db: &Db,
+    config: &Config,
+    principal: &str,
+    target: &Target,
+    (surface, invocation): (Surface, Invocation),
+    arrived_at: u64,
+) -> Result<Order, Fault> {
+    if invocation.version.is_none()
+        && let Some(known) = known::recall(principal, &target.name)
+        && let Ok(order) =
+            order_of(config, principal, target, &known, (surface, &invocation), arrived_at)
+    {
+        let Invocation { budget_ms, limits, .. } = invocation;
+        let remembered = Some(Wanted { budget_ms, limits });
+        let package = order.package.map(|package| PackageOrder { remembered, ..package });
+        return Ok(Order { package, ..order });
+    }
+    order(db, config, principal, target, (surface, invocation), arrived_at).boxed_local().await
+}
+
+/// Makes an order anew whose package has moved on since it was remembered.
+///
+/// # Errors
+///
+/// As [`order`].
+pub async fn order_again(db: &Db, config: &Config, old: &Order) -> Result<Order, Fault> {
+    let Some(package) = &old.package else {
+        return Err(Fault::internal(&old.run_id, "no package"));
+    };
+    let target = Target { name: package.name.clone(), export: package.export.clone() };
+    let Wanted { budget_ms, limits } = package.remembered.clone().unwrap_or_default();
+    let (params, label) = (Some(old.params.clone()), old.label.clone());
+    let invocation = Invocation { params, version: None, budget_ms, label, limits };
+    let wanted = (old.surface, invocation);
+    let fresh = order(db, config, &old.principal, &target, wanted, old.arrived_at).await?;
+    Ok(Order {
+        run_id: old.run_id.clone(),
+        claim: old.claim.clone(),
+        parent: old.parent.clone(),
+        origin: old.origin.clone(),
+        hold_ms: old.hold_ms,
+        ..fresh
+    })
+}
+
+fn order_of(
+    config: &Config,
+    principal: &str,
+    target: &Target,
+    Known { version, exports }: &Known,
+    (surface, invocation): (Surface, &Invocation),
+    arrived_at: u64,
+) -> Result<Order, Fault> {
     let Target { name, export } = target;
-    let version = version_of(db, principal, name, invocation.version).await?;
-    let exports = exports_of(&version)?;
     let Some(meant) = exports.get(export) else {
         let known: Vec<&str> = exports.keys().map(String::as_str).collect();
         return Err(no_export(name, &format!("export {export}"), &known));
@@ -510,16 +580,16 @@ pub async fn order(
             return Err(fault.with("problems", all).with("schema", schema.clone()));
         }
     }
-    let mut limits = limits_of(config, surface, Some(&version));
+    let mut limits = limits_of(config, surface, Some(version));
     budget(&mut limits, invocation.budget_ms.as_ref())?;
     if let Some(wanted) = &invocation.limits {
         limits.lower(wanted)?;
     }
     let request = RunRequest {
         code: format!("{name}@{}/{export}", version.version),
-        params: invocation.params,
+        params: invocation.params.clone(),
         budget_ms: None,
-        label: invocation.label,
+        label: invocation.label.clone(),
         limits: None,
     };
     let order = runs::order(config, principal, surface, request, arrived_at)?;
@@ -527,8 +597,9 @@ pub async fn order(
         name: name.clone(),
         version: version.version,
         export: export.clone(),
-        hash: version.hash,
+        hash: version.hash.clone(),
         result: meant.result.clone(),
+        remembered: None,
     };
     Ok(Order { limits, package: Some(package), ..order })
 }

@@ -166,7 +166,7 @@ impl Nested {
             Some(key) => Some(invocation.claim(&target, "idempotencyKey", key)?),
         };
         let (db, config) = (&self.hands.db, &self.hands.config);
-        let mut order = super::order(
+        let mut order = super::order_by_memory(
             db,
             config,
             &self.principal,

@@ -6,7 +6,7 @@
 use super::clock::sleep_ms;
 use super::thrown::{Thrown, required, settled};
 use futures_channel::oneshot;
-use futures_util::future::{Either, FutureExt as _, select};
+use futures_util::future::{Either, FutureExt as _, LocalBoxFuture, Shared, select};
 use js_sys::{Array, Function, Promise, Reflect};
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -43,10 +43,16 @@ pub mod sys {
 pub struct HangUp(oneshot::Sender<String>);
 
 /// What the attempt's request listens to.
-#[derive(Debug)]
+#[derive(Clone)]
 pub struct Aborted {
-    hung_up: oneshot::Receiver<String>,
+    hung_up: Shared<LocalBoxFuture<'static, String>>,
     told: Option<Told>,
+}
+
+impl std::fmt::Debug for Aborted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Aborted").field("told", &self.told).finish_non_exhaustive()
+    }
 }
 
 /// How often an attempt tells how far it is, in milliseconds: as often as its caller's answer beats.
@@ -73,7 +79,14 @@ impl Told {
 #[must_use]
 pub fn hang_up() -> (HangUp, Aborted) {
     let (sender, receiver) = oneshot::channel();
-    (HangUp(sender), Aborted { hung_up: receiver, told: None })
+    let hung_up = async move {
+        match receiver.await {
+            Ok(why) => why,
+            // The other side was dropped without a word: wait for ever, the attempt ends by itself.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    (HangUp(sender), Aborted { hung_up: hung_up.boxed_local().shared(), told: None })
 }
 
 impl Aborted {
@@ -112,19 +125,10 @@ pub async fn start_attempt(
     let exports: JsValue = required(context, "exports")?;
     let attempt: sys::AttemptEntrypoint = required(&exports, "Attempt")?;
     let Aborted { hung_up, told } = aborted;
-    let aborted = async move {
-        match hung_up.await {
-            Ok(why) => why,
-            // The other side was dropped without a word: wait for ever, the attempt ends by itself.
-            Err(_) => std::future::pending().await,
-        }
-    }
-    .boxed_local()
-    .shared();
     let lent = Closure::<dyn Fn() -> Promise>::new(move || {
-        let aborted = aborted.clone();
+        let hung_up = hung_up.clone();
         future_to_promise(std::panic::AssertUnwindSafe(
-            async move { Ok(JsValue::from(aborted.await)) },
+            async move { Ok(JsValue::from(hung_up.await)) },
         ))
     });
     let listener = told.map(|told| Closure::<dyn Fn(String)>::new(move |text| told.put(text)));
@@ -137,8 +141,13 @@ pub async fn start_attempt(
     value.as_string().ok_or_else(|| Thrown::ours("the attempt must answer with text"))
 }
 
+/// How long an attempt goes before it listens to its caller, in milliseconds: most are over by then, and
+/// nobody hangs up before the first beat of an answer.
+const LISTEN_AFTER_MS: u64 = 100;
+
 /// Waits until the caller of this attempt hangs up, and says why. Never returns otherwise.
 pub async fn caller_left(aborted: Function) -> String {
+    sleep_ms(LISTEN_AFTER_MS).await;
     // `aborted` is a stub: `aborted.call(…)` would ask the other side for a method of that name.
     let asked = Reflect::apply(&aborted, &JsValue::UNDEFINED, &Array::new());
     // What comes back is the platform's own thenable, not a `Promise`: adopt it.

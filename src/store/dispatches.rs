@@ -43,6 +43,7 @@ pub struct Called {
 #[derive(Debug, Clone)]
 pub struct Ended {
     n: u32,
+    path: String,
     ending: Ending,
     reply: String,
     bytes_out: u64,
@@ -63,18 +64,17 @@ impl Called {
         self.n
     }
 
-    /// Bytes that it takes to send.
-    #[must_use]
-    pub fn weight(&self) -> usize {
+    fn weight(&self) -> usize {
         self.path.len().saturating_add(self.arguments.len())
     }
 }
 
 impl Ended {
-    /// The call `n`, over at `at`.
+    /// The call `n` of the tool at `path`, over at `at`.
     #[must_use]
-    pub fn new(n: u32, ending: Ending, reply: &str, at: u64) -> Self {
-        Self { n, ending, bytes_out: length(reply), reply: preview(reply).to_owned(), at }
+    pub fn new(n: u32, path: &str, ending: Ending, reply: &str, at: u64) -> Self {
+        let (bytes_out, reply) = (length(reply), preview(reply).to_owned());
+        Self { n, path: path.to_owned(), ending, reply, bytes_out, at }
     }
 
     /// Its number.
@@ -83,31 +83,55 @@ impl Ended {
         self.n
     }
 
-    /// Bytes that it takes to send.
-    #[must_use]
-    pub fn weight(&self) -> usize {
-        self.reply.len()
+    fn weight(&self) -> usize {
+        self.path.len().saturating_add(self.reply.len())
     }
 }
 
-/// The rows of calls that are made, and that may be over, under the attempt's fence: one statement,
-/// however many they are. A call that a lost attempt had made has its row already.
-#[must_use]
-pub fn called(run: &str, fence: u64, calls: &[(Called, Option<Ended>)]) -> Statement {
-    let rows = calls.iter().map(|(call, ended)| {
-        let ended = ended.as_ref();
+/// What the row of a call is to say.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// It is made, and may be over.
+    Called(Called, Option<Ended>),
+    /// It is over; its row is there.
+    Ended(Ended),
+}
+
+impl Change {
+    /// Bytes that it takes to send.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Called(called, ended) => {
+                called.weight().saturating_add(ended.as_ref().map_or(0, Ended::weight))
+            }
+            Self::Ended(ended) => ended.weight(),
+        }
+    }
+
+    fn row(&self) -> Value {
+        let (call, ended) = match self {
+            Self::Called(call, ended) => (Some(call), ended.as_ref()),
+            Self::Ended(ended) => (None, Some(ended)),
+        };
         json!([
-            call.n,
-            call.path,
+            call.map(|call| call.n).or_else(|| ended.map(|ended| ended.n)),
+            call.map(|call| &call.path).or_else(|| ended.map(|ended| &ended.path)),
             ended.map_or("called", |ended| ended.ending.as_str()),
-            call.arguments,
-            call.bytes_in,
-            call.at,
+            call.map_or("", |call| &call.arguments),
+            call.map_or(0, |call| call.bytes_in),
+            call.map(|call| call.at).or_else(|| ended.map(|ended| ended.at)),
             ended.map(|ended| ended.at),
             ended.map(|ended| &ended.reply),
             ended.map(|ended| ended.bytes_out),
         ])
-    });
+    }
+}
+
+/// The rows of calls under the attempt's fence: one statement, however many they are. A row that is there
+/// keeps what was called, and is told its end.
+#[must_use]
+pub fn write(run: &str, fence: u64, changes: &[Change]) -> Statement {
     sql!(
         "INSERT INTO dispatches
            (run_id, n, path, state, arguments, bytes_in, called_at, returned_at, reply, bytes_out)
@@ -120,25 +144,7 @@ pub fn called(run: &str, fence: u64, calls: &[(Called, Option<Ended>)]) -> State
            WHERE excluded.returned_at IS NOT NULL",
         run,
         fence,
-        rows.collect::<Value>().to_string(),
-    )
-}
-
-/// Calls are over whose rows are there.
-#[must_use]
-pub fn ended(run: &str, fence: u64, calls: &[Ended]) -> Statement {
-    let rows = calls.iter().map(|ended| {
-        json!([ended.n, ended.ending.as_str(), ended.at, ended.reply, ended.bytes_out])
-    });
-    sql!(
-        "UPDATE dispatches SET state = value ->> 1, returned_at = value ->> 2, reply = value ->> 3,
-                bytes_out = value ->> 4
-         FROM json_each(?3)
-         WHERE run_id = ?1 AND n = value ->> 0
-           AND EXISTS (SELECT 1 FROM runs WHERE runs.id = ?1 AND fence = ?2)",
-        run,
-        fence,
-        rows.collect::<Value>().to_string(),
+        changes.iter().map(Change::row).collect::<Value>().to_string(),
     )
 }
 

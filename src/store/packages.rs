@@ -155,6 +155,28 @@ pub async fn find(
     db.first(&statement).await
 }
 
+/// Whether a name points at a version.
+///
+/// # Errors
+///
+/// When D1 cannot be read.
+pub async fn points_at(
+    db: &Db,
+    principal: &str,
+    name: &str,
+    version: u64,
+) -> Result<bool, StoreError> {
+    row! {
+        struct Pointed {
+            version: Option<u64>,
+        }
+    }
+    let statement =
+        sql!("SELECT version FROM packages WHERE principal = ?1 AND name = ?2", principal, name);
+    let row: Option<Pointed> = db.first(&statement).await?;
+    Ok(row.is_some_and(|row| row.version == Some(version)))
+}
+
 /// A principal's packages by name after `after`, each with the version it points at, at most `limit`.
 ///
 /// # Errors

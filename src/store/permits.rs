@@ -6,8 +6,10 @@
 
 use super::db::{Db, Rows, Statement, StoreError};
 use super::ledger::{self, Claim, Place};
+use super::packages;
 use super::runs::{self, Beginning};
 use crate::{row, sql};
+use futures_util::FutureExt as _;
 
 /// How many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +34,12 @@ pub enum Asked {
     Full,
     /// Another run answers the idempotency key.
     Taken,
+    /// The package is not what was remembered.
+    Moved,
 }
 
 /// Begins a run if a permit is free and nobody of its principal has waited longer; with a claim,
-/// only if no other run has the key. `record` begins its record, where it begins. `read` is answered
+/// only if no other run has the key. `record` begins its record with it. `reads` are answered
 /// by the same way to the database.
 ///
 /// # Errors
@@ -44,12 +48,12 @@ pub enum Asked {
 pub async fn ask(
     db: &Db,
     run: &Beginning<'_>,
-    record: &Statement,
+    record: Option<&Statement>,
     claim: Option<&Claim>,
     permits: &Permits,
     joined_at: Option<u64>,
-    read: Statement,
-) -> Result<(Asked, Rows), StoreError> {
+    reads: Vec<Statement>,
+) -> Result<(Asked, Vec<Rows>), StoreError> {
     let begin = runs::begin(run, permits, joined_at);
     let mut statements = vec![begin.0, begin.1];
     let place = claim.map(|claim| Place { principal: run.principal, surface: run.surface, claim });
@@ -62,24 +66,41 @@ pub async fn ask(
             run.id
         ));
     }
-    statements.push(record.clone());
-    statements.push(read);
+    statements.extend(record.cloned());
+    let written = statements.len();
+    statements.extend(reads);
     let mut answers = db.ask(&statements).await?;
-    let read = answers.pop().ok_or_else(|| StoreError("a batch without answers".to_owned()))?;
+    let read = answers.split_off(written.min(answers.len()));
     let written = answers.iter().map(Rows::changes).collect::<Result<Vec<_>, _>>()?;
     let changed = |at: usize| written.get(at).is_some_and(|rows| *rows > 0);
     let asked = match (changed(0), place) {
         (true, None) => Asked::Granted,
         (true, Some(_)) if changed(2) => Asked::Granted,
         (true, Some(_)) => Asked::Taken,
-        (false, None) => Asked::Full,
-        // An answer that is there needs no permit.
-        (false, Some(place)) => match ledger::find(db, place).await? {
-            Some(row) if row.run_id.is_some() => Asked::Taken,
-            _ => Asked::Full,
-        },
+        (false, place) => why_not(db, run, place).boxed_local().await?,
     };
     Ok((asked, read))
+}
+
+/// Why a run did not begin.
+async fn why_not(
+    db: &Db,
+    run: &Beginning<'_>,
+    place: Option<Place<'_>>,
+) -> Result<Asked, StoreError> {
+    // An answer that is there needs no permit, and no package any more.
+    if let Some(place) = place
+        && let Some(row) = ledger::find(db, place).await?
+        && row.run_id.is_some()
+    {
+        return Ok(Asked::Taken);
+    }
+    if let Some((name, version)) = run.remembered
+        && !packages::points_at(db, run.principal, name, version).await?
+    {
+        return Ok(Asked::Moved);
+    }
+    Ok(Asked::Full)
 }
 
 /// Takes a place in line; whether there was one.

@@ -38,6 +38,8 @@ pub struct Beginning<'a> {
     pub fence: u64,
     /// The run that started it; such a run needs no permit.
     pub parent: Option<&'a str>,
+    /// A package that must still point at this version.
+    pub remembered: Option<(&'a str, u64)>,
     /// Now.
     pub now: u64,
 }
@@ -61,7 +63,9 @@ pub fn begin(
              SELECT ?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?13,
                 CASE WHEN ?3 = 'service' THEN (SELECT wanted = 'stopped' FROM services
                   WHERE run_id = ?1) ELSE 0 END
-             WHERE ?13 IS NOT NULL
+             WHERE (?14 IS NULL OR EXISTS (SELECT 1 FROM packages
+                      WHERE principal = ?2 AND name = ?14 AND version = ?15))
+               AND (?13 IS NOT NULL
                 OR (?3 <> 'service' OR EXISTS (SELECT 1 FROM services WHERE run_id = ?1))
                AND (SELECT COUNT(*) FROM runs WHERE status = 'running' AND lease_until > ?9
                       AND parent_id IS NULL) < ?10
@@ -69,7 +73,7 @@ pub fn begin(
                       AND lease_until > ?9 AND parent_id IS NULL) < ?11
                AND NOT EXISTS (SELECT 1 FROM line
                     WHERE principal = ?2 AND expires_at > ?9 AND run_id <> ?1
-                      AND (joined_at, run_id) < (?12, ?1))
+                      AND (joined_at, run_id) < (?12, ?1)))
              ON CONFLICT DO NOTHING",
             run.id,
             run.principal,
@@ -84,6 +88,8 @@ pub fn begin(
             permits.principal,
             joined_at.unwrap_or(run.now),
             run.parent,
+            run.remembered.map(|(name, _)| name),
+            run.remembered.map(|(_, version)| version),
         ),
         sql!(
             "INSERT INTO run_inputs (run_id, source, params)

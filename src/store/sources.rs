@@ -1,6 +1,6 @@
 //! The tables `sources`, `tools`, `tool_paths` and `tool_words`: what principals connect, and the tools that it has.
 
-use super::db::{Db, Statement, StoreError};
+use super::db::{Db, Rows, Statement, StoreError};
 use crate::{row, sql};
 
 row! {
@@ -385,14 +385,28 @@ pub async fn list(db: &Db, principal: &str) -> Result<Vec<Row>, StoreError> {
 ///
 /// When D1 cannot be read.
 pub async fn names(db: &Db, principal: &str) -> Result<Vec<String>, StoreError> {
-    row! {
-        struct Name {
-            name: String,
-        }
+    Ok(db.all::<Name>(&named(principal)).await?.into_iter().map(|row| row.name).collect())
+}
+
+/// Asks for the names of a principal's sources, as part of a batch; [`names_in`] reads them.
+#[must_use]
+pub fn named(principal: &str) -> Statement {
+    sql!("SELECT name FROM sources WHERE principal = ?1 ORDER BY name LIMIT 500", principal)
+}
+
+/// The names that [`named`] found.
+///
+/// # Errors
+///
+/// When the rows are of another form.
+pub fn names_in(rows: &Rows) -> Result<Vec<String>, StoreError> {
+    Ok(rows.read::<Name>()?.into_iter().map(|row| row.name).collect())
+}
+
+row! {
+    struct Name {
+        name: String,
     }
-    let statement =
-        sql!("SELECT name FROM sources WHERE principal = ?1 ORDER BY name LIMIT 500", principal);
-    Ok(db.all::<Name>(&statement).await?.into_iter().map(|row| row.name).collect())
 }
 
 /// Sources that are to be looked at, whoever's they are; each is put off until `until`, so that no

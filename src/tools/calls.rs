@@ -169,6 +169,11 @@ impl Sources {
         Ok(Some(known))
     }
 
+    /// Takes the names of the sources as they were read by somebody else.
+    pub fn know(&self, names: Vec<String>) {
+        *self.names.borrow_mut() = Some(names.into());
+    }
+
     async fn names(&self) -> Result<Rc<[String]>, Fault> {
         if let Some(names) = self.names.borrow().as_ref() {
             return Ok(Rc::clone(names));

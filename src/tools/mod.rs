@@ -180,6 +180,11 @@ impl Tools {
         Self { policy, ..self }
     }
 
+    /// The names of the principal's sources are known already.
+    pub fn know_sources(&self, names: Vec<String>) {
+        self.sources.know(names);
+    }
+
     /// The same, and workflows can be created.
     #[must_use]
     pub fn with_workflows(self, workflows: Maker) -> Self {

@@ -107,8 +107,9 @@ impl Attempt {
     }
 
     pub(super) fn record_end(&self, n: u32, ending: Ending, reply: &str) {
-        self.recorder.ended(Ended::new(n, ending, reply, now_ms()));
-        if !self.tools.only_reads(&self.path_of(n)) {
+        let path = self.path_of(n);
+        self.recorder.ended(Ended::new(n, &path, ending, reply, now_ms()));
+        if !self.tools.only_reads(&path) {
             self.recorder.hurry_soon();
         }
     }

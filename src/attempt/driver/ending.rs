@@ -77,11 +77,7 @@ impl Attempt {
                 let until = now.saturating_add(rollback::KEPT_MS);
                 self.recorder.push([store::keep(run, fence, until)]);
             } else {
-                self.recorder.forget_entries();
-                if self.recorder.has_entries() {
-                    self.recorder.push([store::forget_entries(run, fence)]);
-                }
-                self.recorder.push([store::forget_recording(run, fence)]);
+                self.forget_record();
             }
             self.recorder.push(runs::end(&runs::Ending {
                 id: run,
@@ -131,6 +127,18 @@ impl Attempt {
             worker::console_error!("run {run}: runs that it left alone: {}", error.message);
         }
         Ok(response)
+    }
+
+    /// Forgets the record of a run that is never run again: what waits of it, and what is stored.
+    fn forget_record(&self) {
+        let (run, fence) = (&self.order.run_id, self.order.fence);
+        self.recorder.forget_entries();
+        if self.recorder.has_entries() {
+            self.recorder.push([store::forget_entries(run, fence)]);
+        }
+        if !self.recorder.forget_record() {
+            self.recorder.push([store::forget_recording(run, fence)]);
+        }
     }
 
     /// Calls that would undo what a run did that failed or was cancelled; `None` where there are none.
