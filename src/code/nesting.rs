@@ -274,11 +274,7 @@ impl<'s> Scan<'s> {
 
     fn word(&mut self) {
         let rest = self.rest();
-        let length = rest
-            .char_indices()
-            .skip(1)
-            .find(|(_, c)| !is_name(*c) && (c.is_ascii() || is_space(*c) || is_line_end(*c)))
-            .map_or(rest.len(), |(at, _)| at);
+        let length = word_length(rest);
         let word = rest.get(..length).unwrap_or("");
         self.skip(length);
         if word.starts_with(|c: char| c.is_ascii_digit()) && self.rest().starts_with('.') {
@@ -492,10 +488,16 @@ impl<'s> Scan<'s> {
     fn operator(&mut self) {
         let rest = self.rest();
         let was = self.last;
-        let length = OPERATORS
-            .iter()
-            .find(|operator| rest.starts_with(**operator))
-            .map_or(1, |operator| operator.len());
+        // Most have one character, and the next one says so.
+        let two = rest.bytes().nth(1).is_some_and(|byte| b".=>&|?+-*<".contains(&byte));
+        let length = if two {
+            OPERATORS
+                .iter()
+                .find(|operator| rest.starts_with(**operator))
+                .map_or(1, |operator| operator.len())
+        } else {
+            1
+        };
         let operator = rest.get(..length).unwrap_or("");
         self.skip(length);
         self.last = match operator {
@@ -558,12 +560,29 @@ impl<'s> Scan<'s> {
     }
 }
 
+/// Bytes of the word that `text` begins with; whatever its first character is, it is part of it.
+fn word_length(text: &str) -> usize {
+    // Nearly all are ASCII, and a byte is read sooner than a character.
+    let ends = |byte: u8| !(byte.is_ascii_alphanumeric() || b"$_\\".contains(&byte));
+    match text.bytes().enumerate().skip(1).find(|(_, byte)| ends(*byte)) {
+        Some((at, byte)) if byte.is_ascii() => at,
+        Some(_) => word_length_by_characters(text),
+        None => text.len(),
+    }
+}
+
+fn word_length_by_characters(text: &str) -> usize {
+    text.char_indices()
+        .skip(1)
+        .find(|(_, c)| !is_name(*c) && (c.is_ascii() || is_space(*c) || is_line_end(*c)))
+        .map_or(text.len(), |(at, _)| at)
+}
+
 /// Operators of more than one character that are read as one, the longest first. `>` is read alone:
 /// it may close type arguments.
-const OPERATORS: [&str; 33] = [
+const OPERATORS: [&str; 28] = [
     "...", "===", "!==", "**=", "<<=", "&&=", "||=", "??=", "=>", "==", "!=", "<=", "&&", "||",
-    "??", "?.", "++", "--", "+=", "-=", "*=", "%=", "&=", "|=", "^=", "**", "<<", ">=", "~", "!",
-    "<", ">", ".",
+    "??", "?.", "++", "--", "+=", "-=", "*=", "%=", "&=", "|=", "^=", "**", "<<", ">=",
 ];
 
 /// The precedence of a binary operator that leans to the left.
@@ -601,4 +620,19 @@ fn regular_expression(text: &str) -> Option<&str> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    //! Bytes and characters tell the same words.
+
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_word_ends_where_its_characters_end(text in "[#@a-zß\\u{2028} 0-9_$.\\\\é(]{1,12}") {
+            prop_assert_eq!(word_length(&text), word_length_by_characters(&text));
+        }
+    }
 }
