@@ -10,6 +10,7 @@ import fs from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
 import { Refusal, childEnv, options, run, script } from "./lib/command.mjs";
+import { compiledEagerly } from "./lib/eager.mjs";
 import { BUILD, NODE_BIN, ROOT } from "./lib/places.mjs";
 import { setUp } from "./setup.mjs";
 
@@ -36,6 +37,7 @@ const INPUTS = [
   "Cargo.lock",
   "rust-toolchain.toml",
   "scripts/build.mjs",
+  "scripts/lib/eager.mjs",
   "scripts/versions.mjs",
 ];
 
@@ -104,7 +106,7 @@ async function bundleHarness() {
     target: "es2024",
     write: false,
   });
-  const text = outputFiles[0]?.text ?? "";
+  const text = await compiledEagerly(outputFiles[0]?.text ?? "");
   const file = path.join(ROOT, "target", "harness.js");
   fs.mkdirSync(path.dirname(file), { recursive: true });
   // Written only when it differs: cargo goes by the time of the file.

@@ -103,6 +103,22 @@ for (const [name, first] of Object.entries(SABOTAGE)) {
   });
 }
 
+test("hashes and randomness are what was meant where the classes of bytes are gone", async () => {
+  const work = "await tools.echo({ a: 1 }); return [crypto.randomUUID(), Math.random()];";
+  const gone = `
+    const Typed = Object.getPrototypeOf(Uint8Array.prototype);
+    for (const k of ["buffer", "length", "byteLength"]) Object.defineProperty(Typed, k, { get() { return new ArrayBuffer(4096); } });
+    for (const k of ["Int32Array", "Uint32Array", "Uint8Array", "ArrayBuffer", "TextEncoder"]) globalThis[k] = undefined;`;
+  const invocation = { seed: "5a".repeat(32) };
+  const [meant, sabotaged] = [
+    await run(work, { invocation }),
+    await run(gone + work, { invocation }),
+  ];
+  assert.equal(sabotaged.end.end, "finished", JSON.stringify(sabotaged.end));
+  assert.deepEqual(sabotaged.end.value, meant.end.value);
+  assert.equal(sabotaged.calls[0].hash, meant.calls[0].hash);
+});
+
 for (const [name, body] of Object.entries({
   "replaces Date.now": "Date.now = () => 0; for (;;) await new Promise((r) => setTimeout(r, 5));",
   "replaces the timers":

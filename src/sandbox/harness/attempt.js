@@ -198,9 +198,8 @@ export class Attempt {
     if (this.wake !== null) this.native.clearTimeout(this.wake.handle);
     if (this.sweep !== null) this.native.clearTimeout(this.sweep);
     if (this.note !== null) this.native.clearTimeout(this.note);
-    this.finish(
-      this.outbox.end(`${head},"open":[${this.openCalls()}],"warnings":[${this.warnings()}]`),
-    );
+    const open = this.open.size === 0 ? "" : this.openCalls();
+    this.finish(this.outbox.end(`${head},"open":[${open}],"warnings":[${this.warnings()}]`));
   }
 
   /**

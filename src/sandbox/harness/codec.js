@@ -22,7 +22,6 @@ import { decodeBase64, encodeBase64 } from "./base64.js";
 import {
   SafeSet,
   ceil,
-  defineProperty,
   detach,
   getPrototypeOf,
   hasOwn,
@@ -101,14 +100,16 @@ detach(Large);
 export const quote = (string) =>
   stringify(text.isWellFormed(string) ? string : text.toWellFormed(string));
 
-const isIdentifier = (() => {
-  const { test } = RegExp.prototype;
-  const pattern = /^[A-Za-z_$][\w$]*$/;
-  // `test` calls `exec`, which the program may replace: the copy on the instance is ours.
-  defineProperty(pattern, "exec", { value: RegExp.prototype.exec });
-  const apply = uncurry(test);
-  return (/** @type {string} */ key) => apply(pattern, key);
-})();
+/** Whether a key can stand behind a dot: letters, digits, `_` and `$`. @param {string} key */
+function isIdentifier(key) {
+  for (let i = 0; i < key.length; i++) {
+    const code = text.charCodeAt(key, i);
+    const letter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+    const digit = code >= 48 && code <= 57 && i > 0;
+    if (!letter && !digit && code !== 95 && code !== 36) return false;
+  }
+  return key !== "";
+}
 
 /** A path as one writes it: `rows[0].done`. @param {Path | null} path @returns {string} */
 function pathText(path) {

@@ -17,13 +17,14 @@ export function createConsole(log, clock, room) {
   const timers = new SafeMap();
 
   /** @param {string} level @param {ArrayLike<any>} args */
-  const line = (level, args) => log(level, indent + formatLine(args, room));
-  const at =
-    (/** @type {string} */ level) =>
-    (/** @type {any[]} */ ...args) =>
-      line(level, args);
-  const labelOf = (/** @type {any} */ label) =>
-    label === undefined ? "default" : show(label, 256);
+  function line(level, args) {
+    log(level, indent + formatLine(args, room));
+  }
+
+  /** @param {any} label */
+  function labelOf(label) {
+    return label === undefined ? "default" : show(label, 256);
+  }
 
   /** @param {any} label @param {ArrayLike<any>} more @param {boolean} end */
   function lap(label, more, end) {
@@ -37,48 +38,72 @@ export function createConsole(log, clock, room) {
     if (end) timers.delete(name);
   }
 
-  const group = (/** @type {any[]} */ ...args) => {
+  /** @param {ArrayLike<any>} args */
+  function group(args) {
     if (args.length > 0) line("log", args);
     if (indent.length < MAX_INDENT) indent += "  ";
-  };
+  }
 
   return {
-    log: at("log"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    debug: at("debug"),
-    dir: (/** @type {any} */ value) => log("log", indent + show(value, room)),
-    dirxml: at("log"),
-    table: (/** @type {any} */ rows) =>
-      log("log", indent + (tableText(rows, room) ?? show(rows, room))),
-    group,
-    groupCollapsed: group,
-    groupEnd: () => {
+    log(/** @type {any[]} */ ...args) {
+      line("log", args);
+    },
+    info(/** @type {any[]} */ ...args) {
+      line("info", args);
+    },
+    warn(/** @type {any[]} */ ...args) {
+      line("warn", args);
+    },
+    error(/** @type {any[]} */ ...args) {
+      line("error", args);
+    },
+    debug(/** @type {any[]} */ ...args) {
+      line("debug", args);
+    },
+    dir(/** @type {any} */ value) {
+      log("log", indent + show(value, room));
+    },
+    dirxml(/** @type {any[]} */ ...args) {
+      line("log", args);
+    },
+    table(/** @type {any} */ rows) {
+      log("log", indent + (tableText(rows, room) ?? show(rows, room)));
+    },
+    group(/** @type {any[]} */ ...args) {
+      group(args);
+    },
+    groupCollapsed(/** @type {any[]} */ ...args) {
+      group(args);
+    },
+    groupEnd() {
       indent = text.slice(indent, 0, max(0, indent.length - 2));
     },
-    assert: (/** @type {any[]} */ ...args) => {
+    assert(/** @type {any[]} */ ...args) {
       if (args[0]) return;
       const rest = args.length > 1 ? `: ${formatLine(tailOf(args), room)}` : "";
       log("error", `${indent}Assertion failed${rest}`);
     },
-    count: (/** @type {any} */ label) => {
+    count(/** @type {any} */ label) {
       const name = labelOf(label);
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
       log("log", `${indent}${name}: ${count}`);
     },
-    countReset: (/** @type {any} */ label) => {
+    countReset(/** @type {any} */ label) {
       counts.delete(labelOf(label));
     },
-    time: (/** @type {any} */ label) => {
+    time(/** @type {any} */ label) {
       const name = labelOf(label);
       if (timers.has(name)) log("warn", `${indent}Timer '${name}' already exists`);
       else timers.set(name, clock());
     },
-    timeLog: (/** @type {any[]} */ ...args) => lap(args[0], args, false),
-    timeEnd: (/** @type {any[]} */ ...args) => lap(args[0], [], true),
-    trace: (/** @type {any[]} */ ...args) => {
+    timeLog(/** @type {any[]} */ ...args) {
+      lap(args[0], args, false);
+    },
+    timeEnd(/** @type {any} */ label) {
+      lap(label, [], true);
+    },
+    trace(/** @type {any[]} */ ...args) {
       const said = formatLine(args, room);
       const place = placeIn(stackOf(new TraceError()));
       const file = place === null ? "" : fileOf(place.module);
@@ -86,10 +111,10 @@ export function createConsole(log, clock, room) {
         place === null ? "" : `\n  at line ${place.line}${file === "" ? "" : ` of ${file}`}`;
       log("debug", `${indent}Trace${said === "" ? "" : `: ${said}`}${where}`);
     },
-    clear: () => {},
-    timeStamp: () => {},
-    profile: () => {},
-    profileEnd: () => {},
+    clear() {},
+    timeStamp() {},
+    profile() {},
+    profileEnd() {},
   };
 }
 

@@ -259,9 +259,9 @@ export class Calls {
     return typeof error === "object" && error !== null ? this.origins.get(error) : undefined;
   }
 
-  /** The first call that nobody looked at and that is open or failed. @returns {Dispatch | null} */
+  /** The first call that nobody looked at and that is open or failed; there must be one. @returns {Dispatch} */
   firstUnlooked() {
-    /** @type {Dispatch | null} */
+    /** @type {any} */
     let first = null;
     this.unlooked.forEach((/** @type {Dispatch} */ dispatch) => {
       first ??= dispatch;
@@ -274,7 +274,7 @@ export class Calls {
    * asked for, so nothing has to be known of the tools; the host looks names up.
    */
   namespace() {
-    const root = new ToolProxy(freeze(create(null)), handler(this, "", new SafeMap()));
+    const root = new ToolProxy(freeze(create(null)), new Traps(this, ""));
     markOurs(root, "the namespace of tools");
     return root;
   }
@@ -282,7 +282,7 @@ export class Calls {
   /** @param {string} path */
   tool(path) {
     // An arrow has no `prototype`, whose value a proxy would have to keep.
-    const tool = new ToolProxy(() => {}, handler(this, path, new SafeMap()));
+    const tool = new ToolProxy(() => {}, /** @type {any} */ (new Traps(this, path)));
     markOurs(tool, `the tool ${path}`);
     return tool;
   }
@@ -291,47 +291,77 @@ export class Calls {
 /** @type {CallOptions} */
 const NO_OPTIONS = /** @type {any} */ ({ __proto__: null });
 
-const refuse = () => false;
+/** How a part of the namespace answers: the traps of its proxy. */
+class Traps {
+  /** @param {Calls} calls @param {string} path */
+  constructor(calls, path) {
+    this.calls = calls;
+    this.path = path;
+    /** @type {any} Those that were asked for, by name */
+    this.parts = null;
+  }
 
-/**
- * @param {Calls} calls
- * @param {string} path
- * @param {any} parts those that were asked for
- * @returns {ProxyHandler<any>}
- */
-function handler(calls, path, parts) {
-  return /** @type {any} */ ({
-    // A trap that is not here must not be looked for in `Object.prototype`.
-    __proto__: null,
-    /** @param {any} _ @param {string | symbol} name */
-    get(_, name) {
-      if (typeof name === "symbol") {
-        return name === toPrimitive
-          ? () => (path === "" ? "[tools]" : `[tool ${path}]`)
-          : undefined;
-      }
-      // Looked for by `await` and by JSON.stringify; no tool may have such a part.
-      if (name === "then" || name === "toJSON") return undefined;
-      let part = parts.get(name);
-      if (part === undefined) {
-        parts.set(name, (part = calls.tool(path === "" ? name : `${path}.${name}`)));
-      }
-      return part;
-    },
-    /** @param {any} _ @param {any} __ @param {any[]} args */
-    apply(_, __, args) {
-      return args.length > 1 ? calls.refuseArguments(path, args.length) : calls.call(path, args[0]);
-    },
-    construct() {
-      throw new NotAConstructor(`${path} is a tool: call it without new`);
-    },
-    set: refuse,
-    defineProperty: refuse,
-    deleteProperty: refuse,
-    has: () => false,
-    ownKeys: () => [],
-    getOwnPropertyDescriptor: () => undefined,
-    getPrototypeOf: () => null,
-    setPrototypeOf: refuse,
-  });
+  /** @param {any} _ @param {string | symbol} name */
+  get(_, name) {
+    const { path } = this;
+    if (typeof name === "symbol") {
+      return name === toPrimitive ? () => (path === "" ? "[tools]" : `[tool ${path}]`) : undefined;
+    }
+    // Looked for by `await` and by JSON.stringify; no tool may have such a part.
+    if (name === "then" || name === "toJSON") return undefined;
+    this.parts ??= new SafeMap();
+    let part = this.parts.get(name);
+    if (part === undefined) {
+      part = this.calls.tool(path === "" ? name : `${path}.${name}`);
+      this.parts.set(name, part);
+    }
+    return part;
+  }
+
+  /** @param {any} _ @param {any} __ @param {any[]} args */
+  apply(_, __, args) {
+    const { calls, path } = this;
+    return args.length > 1 ? calls.refuseArguments(path, args.length) : calls.call(path, args[0]);
+  }
+
+  /** @returns {never} */
+  construct() {
+    throw new NotAConstructor(`${this.path} is a tool: call it without new`);
+  }
+
+  set() {
+    return false;
+  }
+
+  defineProperty() {
+    return false;
+  }
+
+  deleteProperty() {
+    return false;
+  }
+
+  has() {
+    return false;
+  }
+
+  /** @returns {string[]} */
+  ownKeys() {
+    return [];
+  }
+
+  getOwnPropertyDescriptor() {
+    return undefined;
+  }
+
+  getPrototypeOf() {
+    return null;
+  }
+
+  setPrototypeOf() {
+    return false;
+  }
 }
+
+// A trap that is not here must not be looked for in `Object.prototype`.
+detach(Traps);

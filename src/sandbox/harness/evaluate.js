@@ -72,17 +72,17 @@ export class Evaluation {
       guard: this.guard,
       timerFailed: (error) =>
         this.log("error", `Uncaught in a timer: ${this.renderer.render(error)}`),
-      warnings: () => this.warningsJson(),
+      warnings: () => (this.warnings.size === 0 ? "" : this.warningsJson()),
     });
     this.attempt = attempt;
     this.calls = new Calls(attempt, limits.argumentBytes, (name, path) =>
       this.warnOf("an argument", name, path),
     );
-    this.renderer = createRenderer(
-      (value) => show(value, SHOWN, false),
-      (error) => this.calls.originOf(error)?.path,
-    );
+    /** @type {ReturnType<typeof createRenderer> | null} */
+    this.rendererMade = null;
     const params = own(invocation, "params");
+    /** @type {ReturnType<typeof createRandom> | null} */
+    let random = null;
     const console = createConsole(
       (level, line) => this.log(level, line),
       attempt.clock.now,
@@ -111,12 +111,22 @@ export class Evaluation {
       date: attempt.clock.date,
       now: attempt.clock.now,
       origin: attempt.clock.origin,
-      random: createRandom(invocation.seed),
+      get random() {
+        return (random ??= createRandom(invocation.seed));
+      },
     };
     attempt.unhandled = (/** @type {any} */ reason) => {
       if (reason === this.guard.failure) return;
       this.log("error", `Unhandled rejection: ${this.renderer.render(reason)}`);
     };
+  }
+
+  /** Made for the first error: most runs have none. */
+  get renderer() {
+    return (this.rendererMade ??= createRenderer(
+      (value) => show(value, SHOWN, false),
+      (error) => this.calls.originOf(error)?.path,
+    ));
   }
 
   /** @param {string} level @param {string} line */
@@ -161,7 +171,8 @@ export class Evaluation {
       const warn = (/** @type {string} */ of, /** @type {string} */ path) =>
         this.warnOf("the result", of, path);
       const text = await encode(value, this.limits.resultBytes, warn);
-      outcome = () => this.unlooked() ?? `"end":"finished","value":${text}`;
+      outcome = () =>
+        this.calls.unlooked.size === 0 ? `"end":"finished","value":${text}` : this.unlooked();
     } catch (thrown) {
       outcome = this.failed(thrown);
     }
@@ -204,7 +215,6 @@ export class Evaluation {
   /** The end of a program that left a call alone which is open or has failed. */
   unlooked() {
     const dispatch = this.calls.firstUnlooked();
-    if (dispatch === null) return null;
     const head = `"end":"unlooked","call":${dispatch.n < 0 ? null : dispatch.n},"path":${quote(dispatch.path)}`;
     if (!dispatch.failed) return head;
     const fault = this.calls.originOf(dispatch.error)?.fault;

@@ -12,6 +12,7 @@ import { evaluate } from "./evaluate.js";
 
 /** The program's module; the host puts it beside this one. */
 const PROGRAM = "program.js";
+const load = () => import(PROGRAM);
 
 export default class Sandbox extends WorkerEntrypoint {
   /**
@@ -20,6 +21,6 @@ export default class Sandbox extends WorkerEntrypoint {
    * @returns {Promise<string>}
    */
   evaluate(invocation, host) {
-    return evaluate(invocation, host, () => import(PROGRAM));
+    return evaluate(invocation, host, load);
   }
 }

@@ -4,14 +4,17 @@
 // Every call of a fresh isolate is hashed by code that is not compiled yet, so it goes by words and
 // calls nothing in the loop but `imul`.
 
-import { Bytes, encodeInto, encoder, imul, text, uncurry } from "./intrinsics.js";
+import { Bytes, encodeInto, encoder, imul, text, uncurry, view } from "./intrinsics.js";
 
 const base36 = uncurry(Number.prototype.toString);
 
 /** Bytes of UTF-8 that are hashed at a time. */
 const CHUNK = 4096;
-const words = new Int32Array(CHUNK / 4);
-const bytes = new Bytes(words.buffer);
+const Words = Int32Array;
+/** @type {Int32Array | undefined} Made by the first call: memory of its own is dear in a fresh isolate. */
+let words;
+/** @type {any} The same as bytes */
+let bytes;
 
 /**
  * 52 bits of a path and an argument, in base 36.
@@ -21,6 +24,10 @@ const bytes = new Bytes(words.buffer);
  * @returns {string}
  */
 export function hashCall(path, args) {
+  if (words === undefined) {
+    words = new Words(CHUNK / 4);
+    bytes = new Bytes(view.buffer(words));
+  }
   let rest = `${path}\n${args}`;
   let a = 0x811c9dc5;
   let b = rest.length;

@@ -23,7 +23,7 @@ const { abs, ceil, floor, imul, max, min, trunc } = Math;
 const { fromCharCode } = String;
 const { isView } = ArrayBuffer;
 const { now } = Date;
-const { btoa, clearTimeout, queueMicrotask, setTimeout } = globalThis;
+const { btoa, clearTimeout, setTimeout } = globalThis;
 
 const bind = Function.prototype.bind.bind(Function.prototype.call);
 
@@ -71,7 +71,6 @@ function hardened(Built) {
 const SafeMap = hardened(Map);
 const SafeSet = hardened(Set);
 const SafeWeakMap = hardened(WeakMap);
-const SafeWeakSet = hardened(WeakSet);
 
 /**
  * The value of an own field, or undefined. For parsed JSON, whose missing fields are looked up in
@@ -126,7 +125,6 @@ const text = {
   indexOf: uncurry("".indexOf),
   isWellFormed: uncurry("".isWellFormed),
   lastIndexOf: uncurry("".lastIndexOf),
-  repeat: uncurry("".repeat),
   slice: uncurry("".slice),
   toUpperCase: uncurry("".toUpperCase),
   toWellFormed: uncurry("".toWellFormed),
@@ -159,7 +157,6 @@ export {
   SafeMap,
   SafeSet,
   SafeWeakMap,
-  SafeWeakSet,
   abs,
   apply,
   btoa,
@@ -189,7 +186,6 @@ export {
   own,
   ownKeys,
   parse,
-  queueMicrotask,
   setOwn,
   setPrototypeOf,
   setTimeout,

@@ -80,6 +80,11 @@ export function createLogs(limits, stored) {
 
   /** The same at the end: the notice and the newest lines too. */
   function takeAll() {
+    if (full) putTail();
+    return take();
+  }
+
+  function putTail() {
     if (dropped > 0) {
       put(
         droppedFrom,
@@ -87,7 +92,6 @@ export function createLogs(limits, stored) {
       );
     }
     tail.forEach((/** @type {any} */ line, /** @type {number} */ n) => put(n, line.json));
-    return take();
   }
 
   return { add, take, takeAll, waiting: () => unsent !== "" };

@@ -8,8 +8,10 @@ import { Bytes, text, toNumber, view } from "./intrinsics.js";
 const { slice } = text;
 const WORDS = 16;
 
+const Words = Uint32Array;
+
 /** Sixteen words; every index below is in range. @returns {any} */
-const words = () => new Uint32Array(WORDS);
+const words = () => new Words(WORDS);
 
 /** @param {number} value @param {number} by */
 const rotate = (value, by) => (value << by) | (value >>> (32 - by));
