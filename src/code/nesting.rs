@@ -489,15 +489,11 @@ impl<'s> Scan<'s> {
         let rest = self.rest();
         let was = self.last;
         // Most have one character, and the next one says so.
-        let two = rest.bytes().nth(1).is_some_and(|byte| b".=>&|?+-*<".contains(&byte));
-        let length = if two {
-            OPERATORS
-                .iter()
-                .find(|operator| rest.starts_with(**operator))
-                .map_or(1, |operator| operator.len())
-        } else {
-            1
-        };
+        let long = rest.as_bytes().get(1).is_some_and(|byte| b".=>&|?+-*<".contains(byte));
+        let length = OPERATORS
+            .iter()
+            .find(|operator| long && rest.starts_with(**operator))
+            .map_or(1, |operator| operator.len());
         let operator = rest.get(..length).unwrap_or("");
         self.skip(length);
         self.last = match operator {

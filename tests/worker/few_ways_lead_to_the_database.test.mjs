@@ -17,12 +17,22 @@ before(async () => {
 });
 after(() => w.stop());
 
-/** @param {() => Promise<unknown>} work @returns {Promise<number>} */
+/**
+ * The fewest of some runs: what is gathered for a moment, to go along with what follows, goes by itself
+ * where a busy machine keeps that waiting.
+ *
+ * @param {() => Promise<unknown>} work
+ * @returns {Promise<number>}
+ */
 async function waysOf(work) {
-  await work();
-  await w.json("/ways"); // what has to be read once an isolate is read
-  await work();
-  return (await w.json("/ways")).body.ways;
+  let fewest = Number.POSITIVE_INFINITY;
+  await work(); // what has to be read once an isolate is read
+  for (let round = 0; round < 5; round += 1) {
+    await w.json("/ways");
+    await work();
+    fewest = Math.min(fewest, (await w.json("/ways")).body.ways);
+  }
+  return fewest;
 }
 
 /** @param {string} code */
